@@ -1,0 +1,294 @@
+//! One bot on a real client: calls, joins, plays, reports. What it does in the game is up to [`Crowd`], what it complains
+//! about to [`Witness`].
+//!
+//! A bot wakes every [`BEAT`], a fraction of it after its neighbour, reads what has come since, samples how old its picture is,
+//! and acts. Between two beats it costs nothing but the client's own work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::event::{About, ViewEvent, Welcome};
+use ambit_client_core::client::request::Request;
+use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::shell::{self, Events, Handle, Options, Trust};
+use ambit_proto::impair::Impairment;
+use ambit_proto::message::Action;
+use ambit_proto::space::Position;
+use ambit_proto::time::LocalTime;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use crate::crowd::{Crowd, Spells, Surroundings};
+use crate::dump::Dump;
+use crate::summary::{Report, Snapshot};
+use crate::witness::Witness;
+
+/// How often a bot looks around.
+pub(crate) const BEAT: Duration = Duration::from_millis(50);
+/// Bots that look around one after the other before two do so together.
+const PHASES: usize = 5;
+/// How often the lobby is called before a bot gives up, as a person would.
+const CALLS: usize = 3;
+/// The pause before the next call.
+const CALL_PAUSE: Duration = Duration::from_millis(500);
+/// How long an answer of the lobby may take; the start of a room takes longest.
+const ANSWER: Duration = Duration::from_secs(15);
+/// How long the end may take.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// Between the last look and the end, so that no bot sees another one leave.
+const LAST_LOOK: Duration = Duration::from_millis(150);
+
+/// What all bots have in common.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) server: String,
+    pub(crate) trust: Trust,
+    pub(crate) impairment: Option<Impairment>,
+    /// Of all that bots do by chance.
+    pub(crate) seed: u64,
+    pub(crate) dump: Option<Dump>,
+}
+
+/// Where the run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Bots are coming.
+    Gathering,
+    /// All are in, or never will be: it counts.
+    Measuring,
+    /// Time to go.
+    Over,
+}
+
+/// A bot that has been welcomed.
+pub(crate) struct Bot {
+    index: usize,
+    handle: Handle,
+    events: Events,
+    witness: Witness,
+    common: Arc<Common>,
+}
+
+impl Bot {
+    /// Calls the lobby. An error says why there is no bot.
+    pub(crate) async fn call(common: &Arc<Common>, index: usize) -> Result<(Self, Welcome), String> {
+        let mut last = String::new();
+        for _ in 0..CALLS {
+            let (handle, events) = shell::start(options(common, index), ());
+            let mut bot = Bot { index, handle, events, witness: Witness::default(), common: common.clone() };
+            while let Some(event) = bot.next().await {
+                if let ViewEvent::Welcome(welcome) = event {
+                    return Ok((bot, welcome));
+                }
+            }
+            bot.witness.closed().unwrap_or("the client ended").clone_into(&mut last);
+            sleep(CALL_PAUSE).await;
+        }
+        Err(last)
+    }
+
+    /// Asks the lobby, and returns what it answers.
+    pub(crate) async fn ask(&mut self, request: Request) -> Result<ViewEvent, String> {
+        let what = request.what();
+        let asked = self.handle.request(request).await.map_err(|error| error.to_string())?;
+        let answer = timeout(ANSWER, async {
+            while let Some(event) = self.next().await {
+                match &event {
+                    ViewEvent::Rooms { request, .. }
+                    | ViewEvent::Created { request, .. }
+                    | ViewEvent::Joined { request, .. }
+                    | ViewEvent::Done { request }
+                        if *request == asked =>
+                    {
+                        return Ok(event);
+                    }
+                    ViewEvent::Error(failure) if failure.about == About::Request(asked) => {
+                        return Err(format!("{}: {}", failure.code, failure.message));
+                    }
+                    _ => {}
+                }
+            }
+            Err(self.witness.closed().unwrap_or("the client ended").to_owned())
+        });
+        answer.await.unwrap_or_else(|_| Err(format!("asked to {what}, and no answer came within {ANSWER:?}")))
+    }
+
+    /// Waits until the avatar is in the game.
+    pub(crate) async fn arrive(&mut self, within: Duration) -> Result<(), String> {
+        let arrival = timeout(within, async {
+            while !self.witness.is_in() {
+                if self.next().await.is_none() {
+                    return Err(self.witness.closed().unwrap_or("the client ended").to_owned());
+                }
+                if self.witness.room.is_none() {
+                    return Err("thrown out of the room before the game began".to_owned());
+                }
+            }
+            Ok(())
+        });
+        arrival.await.unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
+    }
+
+    /// Another way to its client.
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// What it has seen so far.
+    pub(crate) fn witness(&self) -> &Witness {
+        &self.witness
+    }
+
+    /// Plays until the run is over, then goes.
+    pub(crate) async fn play(mut self, mut phase: watch::Receiver<Phase>) -> Report {
+        let mut life = Life::new(&self.common, self.index);
+        sleep(BEAT / PHASES as u32 * (self.index % PHASES) as u32).await;
+        let mut beat = interval(BEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            beat.tick().await;
+            while let Some(event) = self.events.try_next() {
+                self.note(&event);
+            }
+            let current = *phase.borrow_and_update();
+            if current != Phase::Gathering && !life.begun {
+                life.begun = true;
+                life.first = if self.witness.begin_span() { self.snapshot().await } else { None };
+            }
+            if current == Phase::Over || self.witness.closed().is_some() {
+                break;
+            }
+            self.live(&mut life).await;
+        }
+        self.finish(life).await
+    }
+
+    /// Says goodbye, and waits until it has been heard.
+    pub(crate) async fn leave(mut self) {
+        // One that has ended already needs no goodbye.
+        let _ = self.handle.quit().await;
+        let _ = timeout(FAREWELL, async { while self.events.next().await.is_some() {} }).await;
+    }
+
+    /// Looks around, and perhaps does something.
+    async fn live(&mut self, life: &mut Life) {
+        let casts = life.crowd.as_ref().is_some_and(|crowd| crowd.casts_by(life.now + BEAT));
+        let Ok(look) = self.handle.run(move |client, now| Look::new(client, now, casts)).await else { return };
+        life.now = look.now;
+        if let Some(age) = look.age.filter(|_| life.first.is_some()) {
+            life.ages.add(age);
+        }
+        let Some(avatar) = look.avatar else { return };
+        let crowd = life.crowd.get_or_insert_with(|| Crowd::new(look.now, life.seed));
+        if let Some(action) = crowd.decide(look.now, &avatar) {
+            self.act(action).await;
+        }
+    }
+
+    async fn act(&mut self, action: Action) {
+        // Between two connections there is no game to act in; that it broke is counted where it shows.
+        let _ = self.handle.act(action).await;
+    }
+
+    async fn finish(mut self, life: Life) -> Report {
+        let last = self.snapshot().await;
+        let steady = life.first.is_some() && self.witness.is_steady();
+        let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
+        self.witness.faults_mut().add("malformed", malformed, "a datagram, record or message made no sense");
+        let span = life.first.map(|first| {
+            let last = last.unwrap_or_else(|| first.clone());
+            (first, last)
+        });
+        let (refusals, faults) = (self.witness.refusals(), self.witness.faults().clone());
+        sleep(LAST_LOOK).await;
+        self.leave().await;
+        Report { steady, span, ages: life.ages, refusals, faults }
+    }
+
+    async fn snapshot(&self) -> Option<Snapshot> {
+        let traffic = self.handle.traffic();
+        let read = |client: &mut Client, now| (client.stats(), client.silence(now));
+        let (stats, silence) = self.handle.run(read).await.ok()?;
+        Some(Snapshot { stats, traffic, silence })
+    }
+
+    async fn next(&mut self) -> Option<ViewEvent> {
+        let event = self.events.next().await?;
+        self.note(&event);
+        Some(event)
+    }
+
+    fn note(&mut self, event: &ViewEvent) {
+        self.witness.handle_event(event);
+        if let Some(dump) = &self.common.dump {
+            dump.write(self.index, event);
+        }
+    }
+}
+
+/// What a bot keeps from beat to beat.
+struct Life {
+    seed: u64,
+    crowd: Option<Crowd>,
+    now: LocalTime,
+    begun: bool,
+    first: Option<Snapshot>,
+    ages: Distribution,
+}
+
+impl Life {
+    fn new(common: &Common, index: usize) -> Self {
+        let seed = common.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
+        let (now, ages) = (LocalTime::ZERO, Distribution::default());
+        Life { seed, crowd: None, now, begun: false, first: None, ages }
+    }
+}
+
+/// What a client shows at one moment.
+struct Look {
+    now: LocalTime,
+    age: Option<Duration>,
+    avatar: Option<Surroundings>,
+}
+
+impl Look {
+    /// Whoever is near is only looked for when it matters: there may be many.
+    fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
+        let avatar = Self::surroundings(client, now, casts);
+        Look { now, age: client.age(now), avatar }
+    }
+
+    fn surroundings(client: &Client, now: LocalTime, casts: bool) -> Option<Surroundings> {
+        let t = client.room_time(now)?;
+        let rules = client.rules()?;
+        let avatar = client.avatar()?;
+        let position = avatar.position(t)?;
+        let nearest = if casts { nearest(client, now, position) } else { None };
+        let map = (rules.map.width_m, rules.map.height_m);
+        Some(Surroundings { position, moving: avatar.moves(t), nearest, map, spells: Spells::of(&rules.schema) })
+    }
+}
+
+fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> {
+    let t = client.room_time(now)?;
+    let others = client.objects().filter(|object| !object.is_own()).filter_map(|object| object.position(t));
+    others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
+}
+
+fn options(common: &Common, index: usize) -> Options {
+    let client = ClientConfig {
+        name: format!("bot-{}", index + 1),
+        agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
+        seed: common.seed.wrapping_add(index as u64),
+        ..ClientConfig::default()
+    };
+    Options {
+        server: common.server.clone(),
+        trust: common.trust.clone(),
+        impairment: common.impairment,
+        number: index as u64,
+        client,
+    }
+}

@@ -1,0 +1,219 @@
+//! What a bot of the profile `crowd` does: it walks between random points of the map, and now and then it casts.
+//!
+//! The time and what lies around go in, an action comes out now and then. No clock and no I/O; chance comes from the seed.
+
+use std::time::Duration;
+
+use ambit_proto::message::Action;
+use ambit_proto::schema::Schema;
+use ambit_proto::space::Position;
+use ambit_proto::time::LocalTime;
+
+/// Metres between a destination and the map's edge, at least.
+const EDGE_M: f32 = 1.0;
+/// A destination holds for so long at most, in milliseconds: somebody may stand in the way.
+const WALK_MS: (u64, u64) = (4_000, 15_000);
+/// The pause at a destination, in milliseconds.
+const REST_MS: (u64, u64) = (100, 1_000);
+/// The time between two casts, in milliseconds.
+const CAST_MS: (u64, u64) = (3_000, 9_000);
+/// Bolts are cast at what is nearer than this, in metres.
+const BOLT_M: f32 = 25.0;
+/// How far a blink goes, in metres; the field allows 15.
+const BLINK_M: f32 = 12.0;
+
+/// One bot's mind.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    rng: fastrand::Rng,
+    /// When the way is thought over: in the middle of a walk, or at its end.
+    walk_at: LocalTime,
+    resting: bool,
+    cast_at: LocalTime,
+}
+
+/// What a bot sees when it decides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings {
+    /// Where its avatar is, and whether it is on its way.
+    pub(crate) position: Position,
+    pub(crate) moving: bool,
+    /// Where the nearest other one is.
+    pub(crate) nearest: Option<Position>,
+    /// Extent of the map, in metres.
+    pub(crate) map: (f32, f32),
+    pub(crate) spells: Spells,
+}
+
+/// The numbers of the spells that the bots know, if the game has them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spells {
+    bolt: Option<u8>,
+    heal: Option<u8>,
+    veil: Option<u8>,
+    blink: Option<u8>,
+}
+
+impl Spells {
+    pub(crate) fn of(schema: &Schema) -> Self {
+        let [bolt, heal, veil, blink] = ["bolt", "heal", "veil", "blink"].map(|name| schema.spell_named(name));
+        Spells { bolt, heal, veil, blink }
+    }
+}
+
+impl Crowd {
+    /// A bot that begins within a second, so that not all step at once.
+    pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let walk_at = now + between(&mut rng, (0, 1_000));
+        let cast_at = now + between(&mut rng, CAST_MS);
+        Crowd { rng, walk_at, resting: true, cast_at }
+    }
+
+    /// Whether it may cast at `now`, and so needs to know who is near.
+    pub(crate) fn casts_by(&self, now: LocalTime) -> bool {
+        now >= self.cast_at
+    }
+
+    /// What it does now, mostly nothing.
+    pub(crate) fn decide(&mut self, now: LocalTime, around: &Surroundings) -> Option<Action> {
+        if now >= self.cast_at {
+            self.cast_at = now + between(&mut self.rng, CAST_MS);
+            return self.cast(around);
+        }
+        if !around.moving && !self.resting && now + millis(REST_MS.1) < self.walk_at {
+            self.resting = true;
+            self.walk_at = now + between(&mut self.rng, REST_MS);
+        }
+        if now < self.walk_at {
+            return None;
+        }
+        self.resting = false;
+        self.walk_at = now + between(&mut self.rng, WALK_MS);
+        let (width, height) = around.map;
+        Some(Action::Move { x: self.along(width), y: self.along(height) })
+    }
+
+    fn cast(&mut self, around: &Surroundings) -> Option<Action> {
+        let Spells { bolt, heal, veil, blink } = around.spells;
+        let (spell, at) = match self.rng.u32(0..10) {
+            0..5 => {
+                let target = around.nearest.filter(|target| target.ground_distance(around.position) <= BOLT_M)?;
+                (bolt?, Some((target.x, target.y)))
+            }
+            5..7 => (heal?, None),
+            7 => (veil?, None),
+            _ => (blink?, Some(self.near(around))),
+        };
+        Some(Action::Cast { spell, at })
+    }
+
+    /// Some place that a blink reaches.
+    fn near(&mut self, around: &Surroundings) -> (f32, f32) {
+        let angle = self.rng.f32() * std::f32::consts::TAU;
+        let distance = self.rng.f32() * BLINK_M;
+        let (width, height) = around.map;
+        let x = around.position.x + distance * angle.cos();
+        let y = around.position.y + distance * angle.sin();
+        (x.clamp(EDGE_M, width - EDGE_M), y.clamp(EDGE_M, height - EDGE_M))
+    }
+
+    fn along(&mut self, extent: f32) -> f32 {
+        EDGE_M + self.rng.f32() * (extent - 2.0 * EDGE_M)
+    }
+}
+
+fn between(rng: &mut fastrand::Rng, (least, most): (u64, u64)) -> Duration {
+    millis(rng.u64(least..=most))
+}
+
+fn millis(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAP: (f32, f32) = (200.0, 100.0);
+
+    #[test]
+    fn a_bot_walks_and_casts_on_the_map_and_never_at_once() {
+        let mut scene = Scene::new(1);
+        let actions = scene.live(Duration::from_mins(10));
+        let (mut moves, mut casts) = (0, [0; 4]);
+        for action in actions {
+            match action {
+                Action::Move { x, y } => {
+                    assert!((0.0..=MAP.0).contains(&x) && (0.0..=MAP.1).contains(&y), "{x} {y}");
+                    moves += 1;
+                }
+                Action::Cast { spell, .. } => casts[usize::from(spell)] += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!((40..=150).contains(&moves), "{moves} walks in ten minutes");
+        assert!(casts.iter().all(|&casts| casts > 3), "{casts:?}");
+    }
+
+    #[test]
+    fn a_blink_stays_in_reach_and_on_the_map() {
+        let mut scene = Scene::new(2);
+        scene.around.position = Position::on_ground(1.0, 1.0);
+        for _ in 0..1_000 {
+            let (x, y) = scene.crowd.near(&scene.around);
+            assert!(x >= EDGE_M && y >= EDGE_M);
+            assert!(Position::on_ground(x, y).ground_distance(scene.around.position) <= BLINK_M + 0.01);
+        }
+    }
+
+    #[test]
+    fn who_has_arrived_goes_on_soon() {
+        let mut scene = Scene::new(3);
+        scene.crowd.cast_at = LocalTime::MAX;
+        scene.around.moving = false;
+        let actions = scene.live(Duration::from_mins(1));
+        assert!(actions.len() >= 30, "{} walks in a minute", actions.len());
+    }
+
+    #[test]
+    fn a_game_without_spells_is_walked_through() {
+        let mut scene = Scene::new(4);
+        scene.around.spells = Spells::default();
+        assert!(scene.live(Duration::from_mins(5)).iter().all(|action| matches!(action, Action::Move { .. })));
+    }
+
+    #[test]
+    fn the_same_seed_does_the_same() {
+        let live = |seed| Scene::new(seed).live(Duration::from_secs(100));
+        assert_eq!(live(5), live(5));
+        assert_ne!(live(5), live(6));
+    }
+
+    /// A bot that is always on its way, near somebody.
+    struct Scene {
+        crowd: Crowd,
+        around: Surroundings,
+        now: LocalTime,
+    }
+
+    impl Scene {
+        fn new(seed: u64) -> Self {
+            let spells = Spells { bolt: Some(0), heal: Some(1), veil: Some(2), blink: Some(3) };
+            let position = Position::on_ground(50.0, 50.0);
+            let nearest = Some(Position::on_ground(52.0, 50.0));
+            let around = Surroundings { position, moving: true, nearest, map: MAP, spells };
+            Scene { crowd: Crowd::new(LocalTime::ZERO, seed), around, now: LocalTime::ZERO }
+        }
+
+        fn live(&mut self, time: Duration) -> Vec<Action> {
+            let end = self.now + time;
+            let mut actions = Vec::new();
+            while self.now < end {
+                self.now += millis(50);
+                actions.extend(self.crowd.decide(self.now, &self.around));
+            }
+            actions
+        }
+    }
+}

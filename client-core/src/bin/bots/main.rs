@@ -1,0 +1,180 @@
+//! Many emulated players in one process and one room, and what they found.
+//!
+//! Exit status: 0 after a run, whatever it found; 1 if there was none (no server, no room, no dump file); 2 for a mistake in
+//! the flags.
+
+mod bot;
+mod crowd;
+mod dump;
+mod party;
+mod progress;
+mod summary;
+mod witness;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ambit_client_core::text::flags;
+use anyhow::Context;
+use clap::{Parser, ValueEnum};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::bot::Common;
+use crate::party::{Outcome, Plan};
+use crate::progress::Progress;
+
+/// Threads: most of the work is quinn's, and the server wants to run as well.
+const THREADS: usize = 2;
+/// How long what still runs may take when all is said.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Many emulated players in one process and one room, and what they found.
+///
+/// The room is joined if there is one of that name; else the first bot makes and starts it. The time begins when all bots are
+/// in the game. Rates are per client, and bytes are UDP payload.
+#[derive(Debug, Parser)]
+#[command(name = "bots", version)]
+struct Args {
+    #[command(flatten)]
+    target: flags::Target,
+
+    /// How many bots.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    count: u32,
+
+    /// How long they play together.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: u32,
+
+    /// The room's name; the default is a new room.
+    #[arg(long, value_name = "NAME")]
+    room: Option<String>,
+
+    /// What is played in a room that is made.
+    #[arg(long, default_value = "field")]
+    game: String,
+
+    /// What the bots do.
+    #[arg(long, value_enum, default_value_t = Profile::Crowd)]
+    profile: Profile,
+
+    /// Seats of a room that is made; the default is enough of them.
+    #[arg(long, value_name = "N")]
+    capacity: Option<u32>,
+
+    /// A setting of a room that is made; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parameter)]
+    param: Vec<(String, String)>,
+
+    /// Decides all that bots do by chance.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Print one JSON object on the last line, not a summary for people.
+    #[arg(long)]
+    json: bool,
+
+    /// Write every event of every client to this file, as console prints it, with the client's number.
+    #[arg(long, value_name = "FILE")]
+    dump: Option<PathBuf>,
+}
+
+/// What bots do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Profile {
+    /// Walk between random points of the map, and cast now and then.
+    Crowd,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    flags::start_log();
+    match run(&args) {
+        Ok(exit) => exit,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (dump, writer) = match &args.dump {
+        Some(path) => {
+            let (dump, writer) = dump::start(path).with_context(|| format!("can't write {}", path.display()))?;
+            (Some(dump), Some(writer))
+        }
+        None => (None, None),
+    };
+    let common = Common {
+        server: args.target.server.clone(),
+        trust: flags::trust()?,
+        impairment: args.target.impair,
+        seed: args.seed,
+        dump,
+    };
+    let Profile::Crowd = args.profile;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    let outcome = runtime.block_on(party::run(plan(args), common, Progress::new()));
+    // Also ends what is left of the bots, so that the dump has no more sources.
+    runtime.shutdown_timeout(FAREWELL);
+    if let Some(writer) = writer {
+        writer.finish().context("can't write the dump")?;
+    }
+    Ok(tell(args, &outcome))
+}
+
+fn plan(args: &Args) -> Plan {
+    let mut key = [0; 16];
+    SystemRandom::new().fill(&mut key).expect("the system has random numbers");
+    Plan {
+        count: args.count as usize,
+        time: Duration::from_secs(args.seconds.into()),
+        room: args.room.clone().unwrap_or_else(|| format!("bots-{}", std::process::id())),
+        game: args.game.clone(),
+        capacity: args.capacity,
+        parameters: args.param.iter().cloned().collect(),
+        key,
+    }
+}
+
+fn tell(args: &Args, outcome: &Outcome) -> ExitCode {
+    if let Some(failure) = &outcome.failure {
+        eprintln!("error: {failure}");
+    }
+    if args.json {
+        println!("{}", outcome.summary.json());
+    } else if outcome.failure.is_none() {
+        println!("{}", outcome.summary.text());
+    }
+    if outcome.failure.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected key=value, like npcs=20".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_flags_are_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_setting_has_a_key_and_a_value() {
+        assert_eq!(parameter("npcs=20"), Ok(("npcs".to_owned(), "20".to_owned())));
+        assert_eq!(parameter("size=1=2"), Ok(("size".to_owned(), "1=2".to_owned())));
+        for bad in ["npcs", "=20", ""] {
+            assert!(parameter(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! All bots of a run: gathers them in one room, lets them play, collects their reports.
+//!
+//! The first bot finds the room or makes it; the others follow, [`AT_ONCE`] at a time. The measured time begins when each of
+//! them is in the game or has given up, both within a bounded time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_client_core::client::event::{ViewEvent, Welcome};
+use ambit_client_core::client::model::Room;
+use ambit_client_core::client::request::{CreateRoom, Request};
+use ambit_client_core::shell::Handle;
+use ambit_proto::ids::RoomId;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use crate::bot::{Bot, Common, Phase};
+use crate::progress::Progress;
+use crate::summary::{Report, Summary};
+
+/// Bots on their way into the room: each costs two handshakes at the server.
+const AT_ONCE: usize = 50;
+/// How long the way from the room into its game may take.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// How long somebody else's room is waited for to start.
+const START: Duration = Duration::from_mins(1);
+/// Seats of a room that is made, at least: people may want to have a look.
+const SEATS: usize = 64;
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) count: usize,
+    pub(crate) time: Duration,
+    pub(crate) room: String,
+    pub(crate) game: String,
+    /// Seats of a room that is made; `None` for enough.
+    pub(crate) capacity: Option<u32>,
+    pub(crate) parameters: BTreeMap<String, String>,
+    /// Makes it harmless to ask for the room twice.
+    pub(crate) key: [u8; 16],
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) summary: Summary,
+    /// Why it could not run at all.
+    pub(crate) failure: Option<String>,
+}
+
+/// The room, as the first bot found or made it.
+struct Place {
+    room: RoomId,
+    /// Whether it is ours to start.
+    ours: bool,
+    /// Whether the others can come in when it runs.
+    join_running: bool,
+}
+
+/// What bots tell while they gather.
+enum News {
+    Joined,
+    Arrived,
+    Failed,
+}
+
+struct Party {
+    plan: Arc<Plan>,
+    common: Arc<Common>,
+    phase: watch::Sender<Phase>,
+    progress: Progress,
+    bots: JoinSet<Report>,
+    sender: mpsc::Sender<News>,
+    news: mpsc::Receiver<News>,
+}
+
+/// Runs the plan. Ends early when asked to by a signal.
+pub(crate) async fn run(plan: Plan, common: Common, progress: Progress) -> Outcome {
+    let (sender, news) = mpsc::channel(2 * plan.count);
+    let (plan, common) = (Arc::new(plan), Arc::new(common));
+    let (phase, bots) = (watch::Sender::new(Phase::Gathering), JoinSet::new());
+    let mut party = Party { plan, common, phase, progress, bots, sender, news };
+    match party.gather().await {
+        Ok(()) => party.measure().await,
+        Err(failure) => {
+            let mut report = Report::default();
+            report.faults.add("could not run", 1, &failure);
+            Outcome { summary: Summary::new(party.plan.count, Duration::ZERO, &[report]), failure: Some(failure) }
+        }
+    }
+}
+
+impl Party {
+    /// An error means that there is no room to be in.
+    async fn gather(&mut self) -> Result<(), String> {
+        let (mut leader, welcome) = Bot::call(&self.common, 0).await?;
+        let place = self.find_or_make(&mut leader, &welcome).await?;
+        if place.ours && place.join_running {
+            leader.ask(Request::StartRoom).await?;
+        }
+        let handle = leader.handle();
+        self.progress.gathering(self.plan.count);
+        self.spawn_leader(leader);
+        self.spawn_others(&place);
+        self.await_arrivals(&place, &handle).await;
+        Ok(())
+    }
+
+    async fn find_or_make(&self, leader: &mut Bot, welcome: &Welcome) -> Result<Place, String> {
+        let ViewEvent::Rooms { rooms, .. } = leader.ask(Request::ListRooms { subscribe: false }).await? else {
+            return Err("the lobby did not list its rooms".to_owned());
+        };
+        let join_running = |game: &str| welcome.games.iter().any(|known| known.name == game && known.join_running);
+        match rooms.iter().find(|room| room.name == self.plan.room) {
+            Some(Room { id, game, .. }) => {
+                leader.ask(Request::JoinRoom { room: *id, password: String::new() }).await?;
+                Ok(Place { room: *id, ours: false, join_running: join_running(game) })
+            }
+            None => match leader.ask(Request::CreateRoom(self.new_room())).await? {
+                ViewEvent::Created { room, .. } => {
+                    Ok(Place { room: room.id, ours: true, join_running: join_running(&room.game) })
+                }
+                _ => Err("the lobby did not make the room".to_owned()),
+            },
+        }
+    }
+
+    fn new_room(&self) -> CreateRoom {
+        let Plan { count, room, game, capacity, parameters, key, .. } = &*self.plan;
+        CreateRoom {
+            name: room.clone(),
+            game: game.clone(),
+            capacity: capacity.unwrap_or((*count).max(SEATS) as u32),
+            parameters: parameters.clone(),
+            password: String::new(),
+            key: *key,
+        }
+    }
+
+    fn spawn_leader(&mut self, mut leader: Bot) {
+        let (sender, phase) = (self.sender.clone(), self.phase.subscribe());
+        self.bots.spawn(async move {
+            let _ = sender.send(News::Joined).await;
+            match leader.arrive(arrival_within(&leader)).await {
+                Ok(()) => {
+                    let _ = sender.send(News::Arrived).await;
+                    leader.play(phase).await
+                }
+                Err(failure) => give_up(Some(leader), &failure, &sender).await,
+            }
+        });
+    }
+
+    fn spawn_others(&mut self, place: &Place) {
+        let (room, doors) = (place.room, Arc::new(Semaphore::new(AT_ONCE)));
+        for index in 1..self.plan.count {
+            let (common, doors, sender) = (self.common.clone(), doors.clone(), self.sender.clone());
+            let phase = self.phase.subscribe();
+            self.bots.spawn(async move {
+                let door = doors.acquire().await;
+                let (mut bot, _) = match Bot::call(&common, index).await {
+                    Ok(bot) => bot,
+                    Err(failure) => return give_up(None, &failure, &sender).await,
+                };
+                if let Err(failure) = bot.ask(Request::JoinRoom { room, password: String::new() }).await {
+                    return give_up(Some(bot), &failure, &sender).await;
+                }
+                drop(door);
+                let _ = sender.send(News::Joined).await;
+                if let Err(failure) = bot.arrive(arrival_within(&bot)).await {
+                    return give_up(Some(bot), &failure, &sender).await;
+                }
+                let _ = sender.send(News::Arrived).await;
+                bot.play(phase).await
+            });
+        }
+    }
+
+    /// Until each bot is in the game or has given up; a room that has to wait for all is started in between.
+    async fn await_arrivals(&mut self, place: &Place, leader: &Handle) {
+        let (mut joined, mut settled, mut failed) = (0, 0, 0);
+        let mut to_start = place.ours && !place.join_running;
+        while settled < self.plan.count {
+            match self.news.recv().await.expect("a sender is held here") {
+                News::Joined => joined += 1,
+                News::Arrived => settled += 1,
+                News::Failed => (settled, failed) = (settled + 1, failed + 1),
+            }
+            self.progress.gathered(settled);
+            if to_start && joined + failed >= self.plan.count {
+                to_start = false;
+                // A refusal is an event of the leader's, and so one of its faults.
+                let _ = leader.request(Request::StartRoom).await;
+            }
+        }
+    }
+
+    async fn measure(mut self) -> Outcome {
+        let began = clock();
+        self.phase.send_replace(Phase::Measuring);
+        self.progress.measuring(self.plan.time);
+        let mut reports = Vec::new();
+        let mut asked_to_end = std::pin::pin!(tokio::signal::ctrl_c());
+        while began.elapsed() < self.plan.time && !self.bots.is_empty() {
+            let rest = self.plan.time.saturating_sub(began.elapsed());
+            tokio::select! {
+                () = sleep(rest.min(Duration::from_secs(1))) => self.progress.measured(began.elapsed()),
+                report = self.bots.join_next() => reports.extend(report.and_then(Result::ok)),
+                _ = &mut asked_to_end => break,
+            }
+        }
+        let measured = began.elapsed();
+        self.phase.send_replace(Phase::Over);
+        self.progress.finish();
+        while let Some(report) = self.bots.join_next().await {
+            reports.push(report.expect("a bot does not panic"));
+        }
+        let failure = reports.iter().all(|report| report.span.is_none()).then(|| "no bot got into the game".to_owned());
+        Outcome { summary: Summary::new(self.plan.count, measured, &reports), failure }
+    }
+}
+
+/// A room that doesn't run yet is waited for.
+fn arrival_within(bot: &Bot) -> Duration {
+    if bot.witness().room.as_ref().is_some_and(|room| room.running) { ARRIVAL } else { ARRIVAL + START }
+}
+
+/// The end of a bot that never came into the game.
+async fn give_up(bot: Option<Bot>, failure: &str, news: &mpsc::Sender<News>) -> Report {
+    let _ = news.send(News::Failed).await;
+    let mut report = Report::default();
+    report.faults.add("could not get into the game", 1, failure);
+    if let Some(bot) = bot {
+        bot.leave().await;
+    }
+    report
+}
+
+#[expect(clippy::disallowed_methods, reason = "the clock of the run")]
+fn clock() -> Instant {
+    Instant::now()
+}

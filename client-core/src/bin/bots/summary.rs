@@ -1,0 +1,260 @@
+//! What a run came to.
+//!
+//! Each bot's report goes in, figures come out: as an object of fixed keys for scripts, in words for people. Counts of enters,
+//! leaves and events are since the bots came; shares, rates, ages and gaps are of the measured time, from when all were in.
+//! Rates are per client. Bytes and datagrams are UDP payload, QUIC's own packets and the lobby's share included.
+
+use std::time::Duration;
+
+use ambit_client_core::client::stats::{ClientStats, Distribution};
+use ambit_client_core::shell::Traffic;
+use serde_json::{Value as Json, json};
+
+use crate::witness::Faults;
+
+/// A client's counters at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) stats: ClientStats,
+    pub(crate) traffic: Traffic,
+    /// How long nothing fresh has come.
+    pub(crate) silence: Option<Duration>,
+}
+
+/// What a bot has to tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report {
+    /// Whether it was in the game from the first second to the last.
+    pub(crate) steady: bool,
+    /// The first and the last second; `None` for a bot that was not in when the time began.
+    pub(crate) span: Option<(Snapshot, Snapshot)>,
+    /// Sampled within the span.
+    pub(crate) ages: Distribution,
+    pub(crate) refusals: u64,
+    pub(crate) faults: Faults,
+}
+
+/// What the run came to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Summary {
+    asked: usize,
+    seconds: f64,
+    connected: usize,
+    measured: usize,
+    enters: u64,
+    leaves: u64,
+    events: u64,
+    timely: u64,
+    late: u64,
+    updates: u64,
+    traffic: Traffic,
+    rtts_ms: Vec<f64>,
+    ages: Distribution,
+    gaps: Distribution,
+    silence_max: Duration,
+    refusals: u64,
+    faults: Faults,
+}
+
+impl Summary {
+    /// Of a run of `asked` bots that was measured for `time`.
+    pub(crate) fn new(asked: usize, time: Duration, reports: &[Report]) -> Self {
+        let mut summary = Summary { asked, seconds: time.as_secs_f64(), ..Summary::default() };
+        for report in reports {
+            summary.add(report);
+        }
+        summary.rtts_ms.sort_by(f64::total_cmp);
+        summary
+    }
+
+    /// Exactly the keys that scripts rely on. What could not be measured is null.
+    pub(crate) fn json(&self) -> Json {
+        json!({
+            "connected": self.connected, "errors": self.faults.count(),
+            "enters": self.enters, "leaves": self.leaves, "events": self.events,
+            "late_share": round(self.late_share(), 6),
+            "updates_per_s": round(self.rate(self.updates), 3),
+            "bytes_down_per_s": round(self.rate(self.traffic.bytes_down), 1),
+            "bytes_up_per_s": round(self.rate(self.traffic.bytes_up), 1),
+            "datagrams_down_per_s": round(self.rate(self.traffic.datagrams_down), 3),
+            "rtt_ms_p50": self.rtt_ms(),
+            "age_ms_p50": self.ages.quantile_ms(0.5), "age_ms_p99": self.ages.quantile_ms(0.99),
+            "gap_ms_p99": self.gaps.quantile_ms(0.99), "gap_ms_max": self.gap_max_ms(),
+        })
+    }
+
+    /// For people, several lines.
+    pub(crate) fn text(&self) -> String {
+        let or_dash = |ms: Option<u64>| ms.map_or("-".to_owned(), |ms| ms.to_string());
+        let lines = [
+            format!("clients    {} of {} in the room for all of {:.1} s", self.connected, self.asked, self.seconds),
+            format!("enters     {}, leaves {}, events {}", self.enters, self.leaves, self.events),
+            format!("late       {:.3} % of events and updates", 100.0 * self.late_share()),
+            format!(
+                "a client   {:.1} updates/s, {:.1} datagrams/s and {:.0} bytes/s down, {:.0} bytes/s up (UDP payload)",
+                self.rate(self.updates),
+                self.rate(self.traffic.datagrams_down),
+                self.rate(self.traffic.bytes_down),
+                self.rate(self.traffic.bytes_up)
+            ),
+            format!("round trip {} ms (median)", self.rtt_ms().map_or("-".to_owned(), |ms| ms.to_string())),
+            format!(
+                "age        {} ms median, {} ms p99, of what moves",
+                or_dash(self.ages.quantile_ms(0.5)),
+                or_dash(self.ages.quantile_ms(0.99))
+            ),
+            format!(
+                "gap        {} ms p99, {} ms longest without anything fresh",
+                or_dash(self.gaps.quantile_ms(0.99)),
+                self.gap_max_ms()
+            ),
+            format!("refused    {} commands, as games do", self.refusals),
+            format!("errors     {}", self.faults.count()),
+        ];
+        let faults =
+            self.faults.iter().map(|(kind, count, example)| format!("  {count:>6} {kind}, such as: {example}"));
+        lines.into_iter().chain(faults).collect::<Vec<_>>().join("\n")
+    }
+
+    fn add(&mut self, report: &Report) {
+        self.refusals += report.refusals;
+        self.faults.merge(&report.faults);
+        let Some((first, last)) = &report.span else { return };
+        self.measured += 1;
+        self.connected += usize::from(report.steady);
+        self.enters += last.stats.enters;
+        self.leaves += last.stats.leaves;
+        self.events += last.stats.events;
+        let late = |stats: &ClientStats| stats.late_events + stats.late_updates;
+        let all = |stats: &ClientStats| stats.events + stats.updates;
+        self.late += late(&last.stats).saturating_sub(late(&first.stats));
+        self.timely += all(&last.stats).saturating_sub(all(&first.stats));
+        self.updates += last.stats.updates.saturating_sub(first.stats.updates);
+        let (sent, before) = (&last.traffic, &first.traffic);
+        self.traffic.bytes_down += sent.bytes_down.saturating_sub(before.bytes_down);
+        self.traffic.bytes_up += sent.bytes_up.saturating_sub(before.bytes_up);
+        self.traffic.datagrams_down += sent.datagrams_down.saturating_sub(before.datagrams_down);
+        self.rtts_ms.extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
+        self.ages.merge(&report.ages);
+        self.gaps.merge(&last.stats.gaps.since(&first.stats.gaps));
+        self.silence_max = self.silence_max.max(last.silence.unwrap_or_default());
+    }
+
+    fn late_share(&self) -> f64 {
+        if self.timely == 0 { 0.0 } else { self.late as f64 / self.timely as f64 }
+    }
+
+    /// A second and a client.
+    fn rate(&self, count: u64) -> f64 {
+        if self.measured == 0 || self.seconds <= 0.0 { 0.0 } else { count as f64 / self.seconds / self.measured as f64 }
+    }
+
+    fn rtt_ms(&self) -> Option<f64> {
+        let middle = self.rtts_ms.len().checked_sub(1)? / 2;
+        Some(round(self.rtts_ms[middle], 3))
+    }
+
+    /// A gap that was under way at the end counts.
+    fn gap_max_ms(&self) -> u64 {
+        self.gaps.max().max(self.silence_max).as_millis() as u64
+    }
+}
+
+fn round(value: f64, digits: i32) -> f64 {
+    let scale = 10_f64.powi(digits);
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_object_has_exactly_the_documented_keys() {
+        let json = Summary::new(1, Duration::from_secs(1), &[]).json();
+        let mut expected = [
+            "connected",
+            "errors",
+            "enters",
+            "leaves",
+            "events",
+            "late_share",
+            "updates_per_s",
+            "bytes_down_per_s",
+            "bytes_up_per_s",
+            "datagrams_down_per_s",
+            "rtt_ms_p50",
+            "age_ms_p50",
+            "age_ms_p99",
+            "gap_ms_p99",
+            "gap_ms_max",
+        ];
+        expected.sort_unstable();
+        let mut keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn rates_are_a_second_and_a_client_within_the_measured_time() {
+        let report = |updates: u64| {
+            let snapshot = |updates, bytes_down| Snapshot {
+                stats: ClientStats { updates, events: 10, enters: 3, ..ClientStats::default() },
+                traffic: Traffic { bytes_down, ..Traffic::default() },
+                silence: None,
+            };
+            let span = Some((snapshot(1_000, 500), snapshot(1_000 + updates, 2_500)));
+            Report { steady: true, span, ..Report::default() }
+        };
+        let json = Summary::new(3, Duration::from_secs(10), &[report(100), report(300), Report::default()]).json();
+        assert_eq!((&json["updates_per_s"], &json["bytes_down_per_s"]), (&json!(20.0), &json!(200.0)));
+        assert_eq!((&json["connected"], &json["enters"], &json["events"]), (&json!(2), &json!(6), &json!(20)));
+    }
+
+    #[test]
+    fn what_was_late_before_the_measured_time_does_not_count() {
+        let snapshot = |events, late_events| Snapshot {
+            stats: ClientStats { events, late_events, ..ClientStats::default() },
+            ..Snapshot::default()
+        };
+        let report = Report { span: Some((snapshot(10, 10), snapshot(110, 11))), ..Report::default() };
+        assert_eq!(Summary::new(1, Duration::from_secs(1), &[report]).json()["late_share"], json!(0.01));
+    }
+
+    #[test]
+    fn a_gap_that_lasts_to_the_end_counts_and_one_before_the_beginning_does_not() {
+        let snapshot = |gaps: &[u64], silence| {
+            let mut stats = ClientStats::default();
+            for &ms in gaps {
+                stats.gaps.add(Duration::from_millis(ms));
+            }
+            Snapshot { stats, silence, ..Snapshot::default() }
+        };
+        let span = |last| Some((snapshot(&[900], None), last));
+        let report = |last| Report { span: span(last), ..Report::default() };
+        let of = |last| Summary::new(1, Duration::from_secs(1), &[report(last)]).json();
+        let json = of(snapshot(&[900, 50, 60], None));
+        assert_eq!((&json["gap_ms_p99"], &json["gap_ms_max"]), (&json!(60), &json!(60)));
+        assert_eq!(of(snapshot(&[900, 50, 60], Some(Duration::from_secs(3))))["gap_ms_max"], json!(3_000));
+    }
+
+    #[test]
+    fn the_median_round_trip_is_one_that_was_measured() {
+        let report = |ms| {
+            let stats = ClientStats { rtt: Some(Duration::from_micros(ms)), ..ClientStats::default() };
+            let last = Snapshot { stats, ..Snapshot::default() };
+            Report { span: Some((Snapshot::default(), last)), ..Report::default() }
+        };
+        let reports = [report(9_000), report(1_250), report(3_000)];
+        assert_eq!(Summary::new(3, Duration::from_secs(1), &reports).json()["rtt_ms_p50"], json!(3.0));
+    }
+
+    #[test]
+    fn faults_are_told_with_an_example() {
+        let mut report = Report::default();
+        report.faults.add("room_full", 2, "no seat left");
+        let summary = Summary::new(2, Duration::from_secs(1), &[report]);
+        assert_eq!(summary.json()["errors"], json!(2));
+        assert!(summary.text().contains("2 room_full, such as: no seat left"));
+    }
+}

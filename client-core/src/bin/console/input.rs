@@ -1,0 +1,89 @@
+//! Lines from a file or the standard input.
+//!
+//! A thread reads, since a read of the standard input can't be broken off; it ends with the process. Bounds: [`LINES`] lines
+//! wait, then the reader does; of a line longer than [`MAX_BYTES`] only the fact is told.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::thread;
+
+use tokio::sync::mpsc;
+
+/// Lines that wait.
+const LINES: usize = 16;
+/// Longer than any command: a chat line has 500 characters.
+const MAX_BYTES: u64 = 8_192;
+
+/// A line that was too long to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a line has at most {MAX_BYTES} bytes")]
+pub(crate) struct TooLong;
+
+/// What is read.
+pub(crate) type Lines = mpsc::Receiver<Result<String, TooLong>>;
+
+/// The lines of `script`.
+pub(crate) fn of_file(script: File) -> Lines {
+    start(BufReader::new(script))
+}
+
+/// The lines of the standard input.
+pub(crate) fn of_standard_input() -> Lines {
+    start(BufReader::new(io::stdin()))
+}
+
+fn start(mut source: impl BufRead + Send + 'static) -> Lines {
+    let (sender, lines) = mpsc::channel(LINES);
+    thread::spawn(move || {
+        while let Some(line) = next_line(&mut source) {
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// The next line without its end; what is not UTF-8 is replaced. A source that can't be read has ended.
+fn next_line(source: &mut impl BufRead) -> Option<Result<String, TooLong>> {
+    let mut line = Vec::new();
+    let read = source.by_ref().take(MAX_BYTES).read_until(b'\n', &mut line);
+    if read.ok()? == 0 {
+        return None;
+    }
+    if line.last() != Some(&b'\n') && line.len() as u64 == MAX_BYTES {
+        source.skip_until(b'\n').ok()?;
+        return Some(Err(TooLong));
+    }
+    Some(Ok(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_one_by_one_the_last_one_without_an_end_too() {
+        let mut source: &[u8] = b"rooms\r\n\nmove 1 2";
+        let mut next = || next_line(&mut source);
+        for expected in ["rooms", "", "move 1 2"] {
+            assert_eq!(next(), Some(Ok(expected.to_owned())));
+        }
+        assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_skipped_to_its_end() {
+        let mut text = vec![b'x'; 3 * MAX_BYTES as usize];
+        text.extend_from_slice(b"\nrooms\n");
+        let mut source = text.as_slice();
+        assert_eq!(next_line(&mut source), Some(Err(TooLong)));
+        assert_eq!(next_line(&mut source), Some(Ok("rooms".to_owned())));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced() {
+        let mut source: &[u8] = b"say \xff\n";
+        assert_eq!(next_line(&mut source), Some(Ok("say \u{fffd}".to_owned())));
+    }
+}

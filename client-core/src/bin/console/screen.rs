@@ -1,0 +1,61 @@
+//! Where lines go: JSON objects for scripts, words for people.
+
+use std::io::{self, StdoutLock, Write};
+
+use serde_json::Value as Json;
+
+use crate::human;
+
+/// How lines are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// One JSON object a line.
+    Script,
+    /// Words, above a prompt.
+    Person,
+}
+
+/// Shows a line at once.
+pub(crate) fn show(style: Style, json: &Json) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match style {
+        Style::Script => writeln!(out, "{json}")?,
+        // Back to the beginning of the line, over the prompt.
+        Style::Person => writeln!(out, "\r\x1b[K{}", human::text(&printable(json)))?,
+    }
+    prompt(style, &mut out)
+}
+
+/// Shows that a line may come.
+pub(crate) fn show_prompt(style: Style) -> io::Result<()> {
+    prompt(style, &mut io::stdout().lock())
+}
+
+fn prompt(style: Style, out: &mut StdoutLock<'_>) -> io::Result<()> {
+    if style == Style::Person {
+        write!(out, "> ")?;
+    }
+    out.flush()
+}
+
+/// Other players' texts reach the terminal: they must not steer it.
+fn printable(json: &Json) -> Json {
+    match json {
+        Json::String(text) => Json::String(text.replace(char::is_control, " ")),
+        Json::Array(items) => items.iter().map(printable).collect(),
+        Json::Object(pairs) => pairs.iter().map(|(key, value)| (key.clone(), printable(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn texts_of_others_cannot_steer_the_terminal() {
+        assert_eq!(printable(&json!({ "a": ["\u{1b}[2J", 1] })), json!({ "a": [" [2J", 1] }));
+    }
+}

@@ -1,0 +1,259 @@
+//! A client, its lines and its output, tied together: calls, prints, waits. What follows when is up to
+//! [`Script`].
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ambit_client_core::client::event::{Connection, ViewEvent, codes};
+use ambit_client_core::client::stats::Distribution;
+use ambit_client_core::shell::{self, AskError, Events, Handle, Options};
+use ambit_client_core::text::json;
+use ambit_proto::time::LocalTime;
+use serde_json::Value as Json;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use crate::input::{Lines, TooLong};
+use crate::report;
+use crate::screen::{self, Style};
+use crate::script::{Script, Step};
+use crate::token::TokenFile;
+
+/// How often the age of what is shown is sampled.
+const SAMPLE: Duration = Duration::from_millis(50);
+
+/// Another connection goes on with the session: the server's word for it.
+const TAKEN_OVER: &str = "taken_over";
+
+/// Everything that a session needs.
+pub(crate) struct Setup {
+    pub(crate) options: Options,
+    pub(crate) lines: Lines,
+    pub(crate) style: Style,
+    pub(crate) token: TokenFile,
+}
+
+struct Session<K> {
+    script: Script<K>,
+    handle: Handle,
+    style: Style,
+    token: TokenFile,
+    ages: Distribution,
+    started: Instant,
+    /// Whether a line was taken and nothing was printed since: a prompt comes with each line of output.
+    prompt_due: bool,
+    /// After `quit`, objects leave because the player does: nobody wants to read that.
+    quitting: bool,
+    exit: Option<Exit>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// By the player's wish.
+    Quit,
+    /// The connection is gone for good.
+    Lost,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Quit => ExitCode::SUCCESS,
+            Exit::Lost => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Runs until the player quits or the connection is gone for good. An error is one of the output.
+pub(crate) async fn run(setup: Setup, new_key: impl FnMut() -> [u8; 16]) -> io::Result<ExitCode> {
+    let Setup { options, mut lines, style, token } = setup;
+    let (handle, mut events) = shell::start(options, ());
+    let mut session = Session {
+        script: Script::new(new_key),
+        handle,
+        style,
+        token,
+        ages: Distribution::default(),
+        started: clock(),
+        prompt_due: false,
+        quitting: false,
+        exit: None,
+    };
+    let result = session.carry_on(&mut lines, &mut events).await;
+    if result.is_err() {
+        // Nobody reads any more. Whether it quits or has ended already makes no difference.
+        let _ = session.handle.quit().await;
+    }
+    // The last words have been said when there are no more events.
+    while events.next().await.is_some() {}
+    result.map(ExitCode::from)
+}
+
+impl<K: FnMut() -> [u8; 16]> Session<K> {
+    async fn carry_on(&mut self, lines: &mut Lines, events: &mut Events) -> io::Result<Exit> {
+        let mut sampling = interval(SAMPLE);
+        sampling.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut asked_to_end = std::pin::pin!(asked_to_end());
+        loop {
+            while let Some(step) = self.script.poll_step() {
+                self.carry_out(step).await?;
+            }
+            if let Some(exit) = self.exit {
+                return Ok(exit);
+            }
+            self.prompt()?;
+            let deadline = self.script.next_deadline();
+            tokio::select! {
+                event = events.next() => self.handle_event(event).await?,
+                line = lines.recv(), if self.script.wants_line() => self.handle_line(line)?,
+                _ = sampling.tick() => self.sample().await,
+                () = sleep_until(self.instant(deadline)), if deadline.is_some() => self.script.handle_timeout(self.now()),
+                () = &mut asked_to_end, if !self.quitting => self.quit().await,
+            }
+        }
+    }
+
+    async fn handle_event(&mut self, event: Option<ViewEvent>) -> io::Result<()> {
+        let Some(event) = event else {
+            self.exit.get_or_insert(Exit::Lost);
+            return Ok(());
+        };
+        match &event {
+            ViewEvent::Welcome(_) => self.keep_token().await,
+            ViewEvent::Connection(Connection::Closed { code, message }) => self.close(code, message),
+            _ => {}
+        }
+        let shown = self.script.handle_event(self.now(), &event);
+        let noise = self.quitting && matches!(event, ViewEvent::Leave { .. });
+        match json::event(&event) {
+            Some(line) if shown && !noise => self.print(&line),
+            _ => Ok(()),
+        }
+    }
+
+    fn handle_line(&mut self, line: Option<Result<String, TooLong>>) -> io::Result<()> {
+        self.prompt_due = true;
+        match line {
+            Some(Ok(line)) => self.script.handle_line(self.now(), &line),
+            Some(Err(too_long)) => return self.print(&json::error("usage", &too_long.to_string())),
+            None => self.script.handle_end(self.now()),
+        }
+        Ok(())
+    }
+
+    /// After a line that has printed nothing.
+    fn prompt(&mut self) -> io::Result<()> {
+        if self.script.wants_line() && std::mem::replace(&mut self.prompt_due, false) {
+            screen::show_prompt(self.style)?;
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, step: Step) -> io::Result<()> {
+        match step {
+            Step::Request(request) => match self.handle.request(request).await {
+                Ok(number) => self.script.handle_asked(self.now(), Some(number)),
+                Err(refused) => {
+                    self.script.handle_asked(self.now(), None);
+                    self.refuse("too_many_requests", refused)?;
+                }
+            },
+            Step::Act(action) => {
+                if let Err(refused) = self.handle.act(action).await {
+                    self.refuse("not_in_game", refused)?;
+                }
+            }
+            Step::Error(code, message) => self.print(&json::error(code, &message))?,
+            Step::Objects => {
+                let objects = self.handle.run(|client, now| report::objects(client, now)).await;
+                self.print_unless_ended(objects.ok())?;
+            }
+            Step::Stats => {
+                let ages = self.ages.clone();
+                let stats = self.handle.run(move |client, now| report::stats(client, now, &ages)).await;
+                self.print_unless_ended(stats.ok())?;
+            }
+            Step::Help => self.print(&report::help())?,
+            Step::Quit => self.quit().await,
+        }
+        Ok(())
+    }
+
+    /// A client that has ended says so itself.
+    fn refuse<E: std::error::Error>(&mut self, code: &str, refused: AskError<E>) -> io::Result<()> {
+        match refused {
+            AskError::Ended(_) => Ok(()),
+            AskError::Refused(refusal) => self.print(&json::error(code, &refusal.to_string())),
+        }
+    }
+
+    async fn quit(&mut self) {
+        self.quitting = true;
+        // If it has ended already, its last event says why.
+        let _ = self.handle.quit().await;
+    }
+
+    async fn keep_token(&mut self) {
+        if let Ok(token) = self.handle.run(|client, _| client.resume_token().to_vec()).await {
+            self.token.keep(&token);
+        }
+    }
+
+    fn close(&mut self, code: &str, message: &str) {
+        // Any other end leaves a session that can be taken up, or a token that does no harm.
+        if code == codes::QUIT || code == TAKEN_OVER {
+            self.token.forget();
+        }
+        self.exit = Some(if code == codes::QUIT { Exit::Quit } else { Exit::Lost });
+        if code != codes::QUIT {
+            eprintln!("{code}: {message}");
+        }
+    }
+
+    async fn sample(&mut self) {
+        if let Ok(Some(age)) = self.handle.run(|client, now| client.age(now)).await {
+            self.ages.add(age);
+        }
+    }
+
+    fn print_unless_ended(&mut self, line: Option<Json>) -> io::Result<()> {
+        line.map_or(Ok(()), |line| self.print(&line))
+    }
+
+    fn print(&mut self, line: &Json) -> io::Result<()> {
+        screen::show(self.style, line)?;
+        self.prompt_due = false;
+        self.script.handle_printed(line["ev"].as_str().unwrap_or_default());
+        Ok(())
+    }
+
+    fn now(&self) -> LocalTime {
+        LocalTime::ZERO + self.started.elapsed()
+    }
+
+    fn instant(&self, deadline: Option<LocalTime>) -> Instant {
+        self.started + deadline.unwrap_or_default().since(LocalTime::ZERO)
+    }
+}
+
+/// Ctrl-C, or the process's end wished from outside.
+async fn asked_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "the console's clock")]
+fn clock() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,221 @@
+//! The memory of a session, so that a console that died can come back into it.
+//!
+//! A file for each server and name holds the resume token while a console runs, and after one that found no end. The
+//! console that runs holds a lock on the file: another one of the same name would take its session over, so it goes without.
+//!
+//! The token is a secret: the file is the user's alone. What can't be read or written is no reason not to play: then there
+//! is no memory, and the log says why.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A token's length at most; a longer file is none of ours.
+const MAX_BYTES: u64 = 256;
+
+/// The memory of one session; dropping it gives up the lock.
+#[derive(Debug, Default)]
+pub(crate) struct TokenFile {
+    file: Option<File>,
+}
+
+/// `$XDG_STATE_HOME/ambit`, else `~/.local/state/ambit`.
+pub(crate) fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("XDG_STATE_HOME").map(|state| state.join("ambit")).or_else(|| Some(set("HOME")?.join(".local/state/ambit")))
+}
+
+impl TokenFile {
+    /// No memory: for a player without a name.
+    pub(crate) fn none() -> Self {
+        TokenFile::default()
+    }
+
+    /// The memory of `name` at `server`, unless another console holds it.
+    pub(crate) fn open(directory: &Path, server: &str, name: &str) -> Self {
+        let path = directory.join(file_name(server, name));
+        match lock(directory, &path) {
+            Ok(Some(file)) => TokenFile { file: Some(file) },
+            Ok(None) => {
+                tracing::info!("another console plays as {name}: this one starts anew");
+                TokenFile::none()
+            }
+            Err(error) => {
+                tracing::warn!("can't keep the session in {}: {error}", path.display());
+                TokenFile::none()
+            }
+        }
+    }
+
+    /// The token of a session that found no end; empty if there is none.
+    pub(crate) fn token(&mut self) -> Vec<u8> {
+        self.file.as_mut().and_then(|file| read(file).ok()).unwrap_or_default()
+    }
+
+    /// Remembers a token.
+    pub(crate) fn keep(&mut self, token: &[u8]) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = write(file, token)
+        {
+            tracing::warn!("can't keep the session: {error}");
+        }
+    }
+
+    /// The session is over: there is nothing to come back to.
+    pub(crate) fn forget(&mut self) {
+        self.keep(&[]);
+    }
+}
+
+/// Tells servers and names apart whatever they are made of.
+fn file_name(server: &str, name: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, format!("{server}\n{name}").as_bytes());
+    format!("session-{}", hex(&digest.as_ref()[..16]))
+}
+
+fn lock(directory: &Path, path: &Path) -> io::Result<Option<File>> {
+    make_private_directory(directory)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn make_private_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+fn read(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut text = String::new();
+    file.rewind()?;
+    file.take(2 * MAX_BYTES + 1).read_to_string(&mut text)?;
+    Ok(unhex(text.trim()).unwrap_or_default())
+}
+
+fn write(file: &mut File, token: &[u8]) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    if !token.is_empty() {
+        file.write_all(format!("{}\n", hex(token)).as_bytes())?;
+    }
+    file.flush()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    Some(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    const NONE: [u8; 0] = [];
+
+    #[test]
+    fn a_token_outlives_the_console_that_kept_it() {
+        let scratch = Scratch::new();
+        scratch.open("ann").keep(&[1, 2, 254]);
+        assert_eq!(scratch.open("ann").token(), [1, 2, 254]);
+        assert_eq!(scratch.open("bob").token(), NONE);
+    }
+
+    #[test]
+    fn a_shorter_token_replaces_a_longer_one_and_an_end_removes_it() {
+        let scratch = Scratch::new();
+        let mut file = scratch.open("ann");
+        file.keep(&[7; 32]);
+        file.keep(&[8; 16]);
+        assert_eq!(file.token(), [8; 16]);
+        file.forget();
+        assert_eq!(file.token(), NONE);
+    }
+
+    #[test]
+    fn a_second_console_of_the_same_name_neither_takes_nor_writes_the_token() {
+        let scratch = Scratch::new();
+        let mut first = scratch.open("ann");
+        first.keep(&[1; 16]);
+        let mut second = scratch.open("ann");
+        assert_eq!(second.token(), NONE);
+        second.keep(&[2; 16]);
+        second.forget();
+        assert_eq!(first.token(), [1; 16]);
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_is_no_token() {
+        let scratch = Scratch::new();
+        let mut file = scratch.open("ann");
+        for text in ["zz", "abc", "\u{e9}\u{e9}"] {
+            fs::write(scratch.0.join(file_name("a:1", "ann")), text).expect("writable");
+            assert_eq!(file.token(), NONE, "{text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_token_is_the_user_s_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new();
+        scratch.open("ann").keep(&[1; 16]);
+        let mode = |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
+        assert_eq!(mode(&scratch.0.join(file_name("a:1", "ann"))), 0o600);
+        assert_eq!(mode(&scratch.0), 0o700);
+    }
+
+    #[test]
+    fn the_directory_is_where_the_environment_says() {
+        let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+            let lookup = |name: &str| variables.iter().find(|pair| pair.0 == name).map(|pair| OsString::from(pair.1));
+            assert_eq!(state_directory(lookup).as_deref(), expected.map(Path::new));
+        };
+        check(&[("XDG_STATE_HOME", "/x"), ("HOME", "/h")], Some("/x/ambit"));
+        check(&[("XDG_STATE_HOME", ""), ("HOME", "/h")], Some("/h/.local/state/ambit"));
+        check(&[], None);
+    }
+
+    /// A directory of its own, which goes with it.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new() -> Self {
+            static NUMBER: AtomicU32 = AtomicU32::new(0);
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            Scratch(std::env::temp_dir().join(format!("ambit-token-{}-{number}", std::process::id())))
+        }
+
+        fn open(&self, name: &str) -> TokenFile {
+            TokenFile::open(&self.0, "a:1", name)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! A whole client without I/O: lobby part and game part, and the events for views.
+//!
+//! The owner carries. It calls `handle_*` with what has happened and the time, does what [`Client::poll_output`] says until
+//! it is empty, and calls [`Client::handle_timeout`] at [`Client::next_deadline`]. A view takes [`Client::poll_event`] and
+//! reads hot values directly. Everything follows from arguments, the seed in the configuration among them; so hundreds of
+//! clients run in one thread on virtual time, and the same calls give the same outputs.
+//!
+//! Two promises of the owner keep the parts apart: after `Close*` or another `Connect*` nothing of the older connection is
+//! handed in any more, and outputs are carried out in order.
+//!
+//! Bounds: events wait in a queue of their own bound (see `queue`), and a view that stops reading ends the client; outputs
+//! are those of one call.
+
+pub mod backoff;
+pub mod config;
+pub mod event;
+pub mod game;
+pub mod happenings;
+pub mod lobby;
+pub mod model;
+pub mod pending;
+pub mod play;
+pub mod queue;
+pub mod request;
+pub mod stats;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::control::game::{ClientToGame, GameToClient};
+use ambit_proto::control::world::{ClientToWorld, WorldToClient};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::message::Action;
+use ambit_proto::schema::Schema;
+use ambit_proto::space::Position;
+use ambit_proto::time::{GameTime, LocalTime};
+use ambit_proto::timeline::Gauge;
+use bytes::Bytes;
+
+use crate::replica::Seen;
+use crate::replica::factory::Factory;
+use config::ClientConfig;
+use event::{Connection, Value, ViewEvent, codes};
+use game::{CommandError, GameOutput, GameSession};
+use lobby::{Ending, LobbyOutput, LobbySession, RequestError};
+use play::{Play, Rules};
+use queue::EventQueue;
+use request::Request;
+use stats::ClientStats;
+
+/// What the owner is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClientOutput {
+    /// Call the lobby; then `handle_world_connected` or `handle_world_closed`.
+    ConnectWorld,
+    /// Send this on the lobby's control stream.
+    World(ClientToWorld),
+    /// Close the lobby's connection, after what was sent has left.
+    CloseWorld,
+    /// Call the host of the game; then `handle_game_connected` or `handle_game_closed`.
+    ConnectGame {
+        /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
+        address: String,
+        /// SHA-256 of the certificate that the host has to show.
+        certificate_sha256: [u8; 32],
+    },
+    /// Send this on the game's control stream.
+    Game(ClientToGame),
+    /// Send this datagram to the host of the game.
+    Datagram(Bytes),
+    /// Close the game's connection, after what was sent has left.
+    CloseGame,
+}
+
+/// A client; `F` makes what the view keeps of each object.
+pub struct Client<F: Factory = ()> {
+    lobby: LobbySession,
+    game: GameSession<F>,
+    events: EventQueue,
+    outputs: VecDeque<ClientOutput>,
+}
+
+impl Client {
+    /// A client whose view keeps its own books.
+    pub fn new(config: &ClientConfig) -> Self {
+        Self::with_factory(config, ())
+    }
+}
+
+impl<F: Factory> Client<F> {
+    /// A client that keeps with each object what `factory` makes of it.
+    pub fn with_factory(config: &ClientConfig, factory: F) -> Self {
+        Client {
+            lobby: LobbySession::new(config),
+            game: GameSession::new(config, factory),
+            events: EventQueue::new(config.events),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Calls the lobby; once, reconnects come by themselves.
+    pub fn connect(&mut self, now: LocalTime) {
+        self.lobby.connect();
+        self.settle(now);
+    }
+
+    /// Asks something of the lobby; the answer is an event with the number that this returns.
+    pub fn request(&mut self, now: LocalTime, request: Request) -> Result<u64, RequestError> {
+        let number = self.lobby.request(request);
+        self.settle(now);
+        number
+    }
+
+    /// Sends a command to the game; what it does shows, or an error event comes with the number that this returns.
+    pub fn act(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
+        let number = self.game.command(now, action);
+        self.settle(now);
+        number
+    }
+
+    /// Leaves room and lobby for good.
+    pub fn quit(&mut self, now: LocalTime) {
+        self.lobby.quit();
+        self.settle(now);
+    }
+
+    /// The lobby has taken the call.
+    pub fn handle_world_connected(&mut self, now: LocalTime) {
+        self.lobby.handle_connected(now);
+        self.settle(now);
+    }
+
+    /// A message of the lobby.
+    pub fn handle_world_message(&mut self, now: LocalTime, message: WorldToClient) {
+        self.lobby.handle_message(now, message);
+        self.settle(now);
+    }
+
+    /// The lobby's connection is gone, or never came about.
+    pub fn handle_world_closed(&mut self, now: LocalTime, ending: Ending) {
+        self.lobby.handle_closed(now, ending);
+        self.settle(now);
+    }
+
+    /// The host of the game has taken the call.
+    pub fn handle_game_connected(&mut self, now: LocalTime) {
+        self.game.handle_connected(now);
+        self.settle(now);
+    }
+
+    /// A message of the host.
+    pub fn handle_game_message(&mut self, now: LocalTime, message: GameToClient) {
+        self.game.handle_message(now, message);
+        self.settle(now);
+    }
+
+    /// A datagram of the host.
+    pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
+        self.game.handle_datagram(now, datagram);
+        self.settle(now);
+    }
+
+    /// The game's connection is gone, or never came about.
+    pub fn handle_game_closed(&mut self, now: LocalTime, ending: Ending) {
+        self.game.handle_closed(now, ending);
+        self.settle(now);
+    }
+
+    /// Some deadline has passed. Calling it more often does no harm.
+    pub fn handle_timeout(&mut self, now: LocalTime) {
+        self.lobby.handle_timeout(now);
+        self.game.handle_timeout(now);
+        self.settle(now);
+    }
+
+    /// When `handle_timeout` is to be called.
+    pub fn next_deadline(&self) -> Option<LocalTime> {
+        self.lobby.next_deadline().into_iter().chain(self.game.next_deadline()).min()
+    }
+
+    /// What the owner is to do next.
+    pub fn poll_output(&mut self) -> Option<ClientOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// What views are told next. `Connection::Closed` is the last one.
+    pub fn poll_event(&mut self) -> Option<ViewEvent> {
+        self.events.pop()
+    }
+
+    /// Whether an event waits.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Whether the client is over: nothing comes any more but the events that wait.
+    pub fn is_closed(&self) -> bool {
+        self.lobby.is_closed()
+    }
+
+    /// Whether the lobby answers at the moment.
+    pub fn is_connected(&self) -> bool {
+        self.lobby.is_ready()
+    }
+
+    /// Whether the player is in a game.
+    pub fn is_playing(&self) -> bool {
+        self.game.play().is_some()
+    }
+
+    /// The player's number, once welcomed.
+    pub fn player(&self) -> Option<PlayerId> {
+        self.lobby.player()
+    }
+
+    /// The name in use.
+    pub fn name(&self) -> &str {
+        self.lobby.name()
+    }
+
+    /// The room that the player is in.
+    pub fn room(&self) -> Option<RoomId> {
+        self.lobby.room()
+    }
+
+    /// Secret: with it, another connection can take the session over, or take it up after a crash.
+    pub fn resume_token(&self) -> &[u8] {
+        self.lobby.resume_token()
+    }
+
+    /// The estimated room time, in a game.
+    pub fn room_time(&self, now: LocalTime) -> Option<GameTime> {
+        Some(self.game.play()?.room_time(now))
+    }
+
+    /// What the host said of the game at the join: local lag, map, tick rate, schema.
+    pub fn rules(&self) -> Option<&Rules> {
+        Some(self.game.play()?.rules())
+    }
+
+    /// What the game's objects and events are made of.
+    pub fn schema(&self) -> Option<&Arc<Schema>> {
+        Some(&self.rules()?.schema)
+    }
+
+    /// The number of a spell, for `Action::Cast`.
+    pub fn spell(&self, name: &str) -> Option<u8> {
+        self.schema()?.spell_named(name)
+    }
+
+    /// The objects in sight, by ascending id.
+    pub fn objects(&self) -> impl Iterator<Item = Seen<'_, F::View>> {
+        self.game.play().into_iter().flat_map(|play| play.replica().seen())
+    }
+
+    /// One object, if it is in sight.
+    pub fn object(&self, id: u32) -> Option<Seen<'_, F::View>> {
+        self.game.play()?.replica().get(id)
+    }
+
+    /// The player's avatar, if it is in sight.
+    pub fn avatar(&self) -> Option<Seen<'_, F::View>> {
+        self.game.play()?.replica().own()
+    }
+
+    /// Where an object in sight is now.
+    pub fn position(&self, id: u32, now: LocalTime) -> Option<Position> {
+        self.object(id)?.position(self.room_time(now)?)
+    }
+
+    /// A gauge of an object in sight, by name: health, mana.
+    pub fn gauge(&self, id: u32, name: &str, now: LocalTime) -> Option<Gauge> {
+        match self.object(id)?.value(name, self.room_time(now)?)? {
+            Value::Gauge(gauge) => Some(gauge),
+            _ => None,
+        }
+    }
+
+    /// What the view keeps of an object in sight.
+    pub fn view_mut(&mut self, id: u32) -> Option<&mut F::View> {
+        self.game.play_mut()?.replica_mut().view_mut(id)
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> ClientStats {
+        ClientStats { events_dropped: self.events.dropped(), ..self.game.stats() }
+    }
+
+    /// Age of the newest that is known of the room, if anything in sight moves: for a caller that samples it.
+    pub fn age(&self, now: LocalTime) -> Option<Duration> {
+        self.game.play()?.age(now)
+    }
+
+    /// How long nothing fresh has come; `None` outside a room.
+    pub fn silence(&self, now: LocalTime) -> Option<Duration> {
+        self.game.last_news().map(|last| now.since(last))
+    }
+
+    /// The running game, for what has no shorter way here.
+    pub fn play(&self) -> Option<&Play<F::View>> {
+        self.game.play()
+    }
+
+    /// Hands outputs of one part to the other, to the owner and to the views, until both parts are quiet.
+    fn settle(&mut self, now: LocalTime) {
+        loop {
+            if let Some(output) = self.lobby.poll_output() {
+                self.carry_lobby(now, output);
+            } else if let Some(output) = self.game.poll_output() {
+                self.carry_game(output);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn carry_lobby(&mut self, now: LocalTime, output: LobbyOutput) {
+        match output {
+            LobbyOutput::Connect => self.outputs.push_back(ClientOutput::ConnectWorld),
+            LobbyOutput::Send(message) => self.outputs.push_back(ClientOutput::World(message)),
+            LobbyOutput::Close => self.outputs.push_back(ClientOutput::CloseWorld),
+            LobbyOutput::View(event) => self.view(event),
+            LobbyOutput::Ticket(ticket) => self.game.handle_ticket(now, ticket),
+            LobbyOutput::NoTicket(code, message) => self.game.handle_no_ticket(code, message),
+            LobbyOutput::OutOfRoom => self.leave_game(now),
+            LobbyOutput::Finished(code, message) => {
+                self.leave_game(now);
+                self.view(ViewEvent::Connection(Connection::Closed { code, message }));
+            }
+        }
+    }
+
+    fn carry_game(&mut self, output: GameOutput) {
+        match output {
+            GameOutput::Connect { address, certificate_sha256 } => {
+                self.outputs.push_back(ClientOutput::ConnectGame { address, certificate_sha256 });
+            }
+            GameOutput::Send(message) => self.outputs.push_back(ClientOutput::Game(message)),
+            GameOutput::Datagram(datagram) => self.outputs.push_back(ClientOutput::Datagram(datagram)),
+            GameOutput::Close => self.outputs.push_back(ClientOutput::CloseGame),
+            GameOutput::View(event) => self.view(event),
+            GameOutput::WantTicket => self.lobby.request_ticket(),
+        }
+    }
+
+    /// What the game has to say goes first: its objects have left when the views hear of the room.
+    fn leave_game(&mut self, now: LocalTime) {
+        self.game.leave(now);
+        while let Some(output) = self.game.poll_output() {
+            self.carry_game(output);
+        }
+    }
+
+    fn view(&mut self, event: ViewEvent) {
+        if let Err(unread) = self.events.push(event)
+            && !self.lobby.is_closed()
+        {
+            self.lobby.fail(codes::EVENTS_UNREAD, unread.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! How long to wait before the next attempt.
+//!
+//! Each failure doubles the pause, from `first` to `longest`, and a random share of it is taken off, so that a thousand
+//! clients that lost the same server don't come back in the same instant. Success starts anew.
+
+use std::time::Duration;
+
+/// Largest share of a pause that chance takes off, in per cent.
+const SPREAD_PERCENT: u32 = 50;
+
+/// The pauses between attempts.
+#[derive(Clone, Debug)]
+pub struct Backoff {
+    first: Duration,
+    longest: Duration,
+    failures: u32,
+    rng: fastrand::Rng,
+}
+
+impl Backoff {
+    /// Pauses from `first` to `longest`; `seed` spreads the clients.
+    pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
+        Backoff { first, longest, failures: 0, rng: fastrand::Rng::with_seed(seed) }
+    }
+
+    /// One more attempt has failed: the pause before the next one.
+    pub fn fail(&mut self) -> Duration {
+        let doublings = self.failures.min(20);
+        self.failures += 1;
+        let pause = self.first.saturating_mul(1 << doublings).min(self.longest);
+        pause * (100 - self.rng.u32(0..=SPREAD_PERCENT)) / 100
+    }
+
+    /// Failures in a row.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// An attempt has succeeded.
+    pub fn succeed(&mut self) {
+        self.failures = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Duration = Duration::from_millis(200);
+    const LONGEST: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_never_vanish() {
+        let mut backoff = Backoff::new(FIRST, LONGEST, 1);
+        for failure in 0..100 {
+            let full = (FIRST * 2_u32.pow(failure.min(10))).min(LONGEST);
+            let pause = backoff.fail();
+            assert!(pause <= full && pause >= full / 2, "{pause:?} of {full:?}");
+        }
+    }
+
+    #[test]
+    fn success_starts_anew() {
+        let mut backoff = Backoff::new(FIRST, LONGEST, 1);
+        for _ in 0..5 {
+            backoff.fail();
+        }
+        backoff.succeed();
+        assert_eq!(backoff.failures(), 0);
+        assert!(backoff.fail() <= FIRST);
+    }
+
+    #[test]
+    fn seeds_spread_the_clients() {
+        let pauses =
+            (0..20).map(|seed| Backoff::new(FIRST, LONGEST, seed).fail()).collect::<std::collections::BTreeSet<_>>();
+        assert!(pauses.len() > 10);
+    }
+}

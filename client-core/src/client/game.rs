@@ -1,0 +1,372 @@
+//! The client's half of a game connection: from a ticket to a running replica, and back after a break.
+//!
+//! Tickets, what happens to the connection, messages, datagrams and the time go in; messages, datagrams and events come
+//! out of [`GameSession::poll_output`]. No socket and no clock.
+//!
+//! Invariants:
+//! 1. At most one game connection at a time; everything that belongs to it (link, clock, replica) goes with it, and its objects
+//!    leave before anything of the next one enters.
+//! 2. A connection that breaks is made again with a fresh ticket, with growing pauses, `game_attempts` times in a row; then
+//!    the player is told and stays in the lobby. A lobby that is away costs no attempt: without a ticket there is none.
+//! 3. Command numbers ascend over reconnects.
+//!
+//! Source: `proto/ambit/game.proto`; design, section 3.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ambit_proto::codes as protocol;
+use ambit_proto::control::game::client_to_game::Body as Ask;
+use ambit_proto::control::game::game_to_client::Body as Told;
+use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
+use ambit_proto::message::{self, Action, Command};
+use ambit_proto::time::LocalTime;
+use bytes::Bytes;
+
+use super::backoff::Backoff;
+use super::config::ClientConfig;
+use super::event::{Connection, Started, ViewEvent, codes};
+use super::lobby::Ending;
+use super::model::Ticket;
+use super::play::{Play, Rules};
+use super::stats::ClientStats;
+use crate::replica::factory::Factory;
+
+/// How long the host may take to answer `Join`.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the lobby may take to answer a request for a ticket before it is asked again.
+const TICKET_TIMEOUT: Duration = Duration::from_secs(5);
+/// The first and the longest pause before another attempt.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
+/// A connection that has lived this long was a success: attempts are counted anew.
+const SETTLED: Duration = Duration::from_secs(10);
+/// A game that was silent for this long is given up when the lobby offers a ticket: hosts speak once a second at least.
+const SILENT: Duration = Duration::from_secs(3);
+
+/// What the game part wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GameOutput {
+    /// Call the host; then `handle_connected` or `handle_closed`.
+    Connect {
+        /// `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
+        address: String,
+        /// SHA-256 of the certificate that the host has to show.
+        certificate_sha256: [u8; 32],
+    },
+    /// Send this on the control stream.
+    Send(ClientToGame),
+    /// Send this datagram.
+    Datagram(Bytes),
+    /// Close the connection, after what was sent has left; no `handle_closed` for it any more.
+    Close,
+    /// Tell the views.
+    View(ViewEvent),
+    /// Ask the lobby for a ticket.
+    WantTicket,
+}
+
+/// A command that was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// There is no game.
+    #[error("not in a game")]
+    NotPlaying,
+    /// Too many commands wait for the host: it confirms nothing.
+    #[error("too many commands wait for the game host")]
+    TooMany,
+    /// The action is longer than a message may be.
+    #[error("an action has at most {} bytes", message::MAX_CUSTOM_BYTES)]
+    TooLong,
+}
+
+/// The game connection of a player, with what is known through it.
+pub struct GameSession<F: Factory> {
+    factory: F,
+    attempts: u32,
+    state: State<F::View>,
+    backoff: Backoff,
+    last_id: u32,
+    last_command: u32,
+    /// Whether the player has been in this room's game before: then the next start is one again.
+    started: bool,
+    out: Out,
+}
+
+/// Where results go.
+#[derive(Debug, Default)]
+pub struct Out {
+    /// What is to be done.
+    pub outputs: VecDeque<GameOutput>,
+    /// What was counted.
+    pub stats: ClientStats,
+    /// When something fresh was last heard; over reconnects, since a gap is a gap.
+    pub last_news: Option<LocalTime>,
+}
+
+enum State<V> {
+    /// No game.
+    Out,
+    /// A game, but no ticket: one is asked for at `ask_at`.
+    Seeking { ask_at: LocalTime },
+    /// The owner is calling.
+    Connecting(Ticket),
+    /// `Join` is under way since `since`.
+    Joining { ticket: Ticket, since: LocalTime },
+    /// In the game.
+    Playing(Box<Play<V>>),
+}
+
+impl<F: Factory> GameSession<F> {
+    /// No game yet.
+    pub fn new(config: &ClientConfig, factory: F) -> Self {
+        GameSession {
+            factory,
+            attempts: config.game_attempts,
+            state: State::Out,
+            // Another stream than the lobby part's, from the same seed.
+            backoff: Backoff::new(PAUSES.0, PAUSES.1, !config.seed),
+            last_id: 0,
+            last_command: 0,
+            started: false,
+            out: Out::default(),
+        }
+    }
+
+    /// The lobby has given a ticket, asked or not.
+    pub fn handle_ticket(&mut self, now: LocalTime, ticket: Ticket) {
+        match &self.state {
+            State::Out | State::Seeking { .. } => self.call(ticket),
+            State::Playing(play) if now.since(play.last_heard()) > SILENT => {
+                self.drop_play(now);
+                self.output(GameOutput::Close);
+                self.call(ticket);
+            }
+            // The connection that there is will do.
+            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => {}
+        }
+    }
+
+    /// The lobby gives no ticket.
+    pub fn handle_no_ticket(&mut self, code: String, message: String) {
+        if matches!(self.state, State::Out | State::Seeking { .. }) {
+            self.state = State::Out;
+            self.view(ViewEvent::Connection(Connection::GameClosed { code, message }));
+        }
+    }
+
+    /// The player is out of the room, or the session goes on elsewhere: the end of the game without another attempt. It is
+    /// the lobby that tells the host who has left; a `Leave` from here would throw out whoever took the session over.
+    pub fn leave(&mut self, now: LocalTime) {
+        self.drop_play(now);
+        match std::mem::replace(&mut self.state, State::Out) {
+            State::Out | State::Seeking { .. } => {}
+            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => self.output(GameOutput::Close),
+        }
+        self.backoff.succeed();
+        self.started = false;
+        self.out.last_news = None;
+    }
+
+    /// Sends a command; if it is refused, an error event tells so under the number that this returns.
+    pub fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
+        let State::Playing(play) = &mut self.state else { return Err(CommandError::NotPlaying) };
+        if matches!(&action, Action::Custom(bytes) if bytes.len() > message::MAX_CUSTOM_BYTES) {
+            return Err(CommandError::TooLong);
+        }
+        let number = self.last_command.wrapping_add(1);
+        play.command(now, Command { number, action }, &mut self.out)?;
+        self.last_command = number;
+        Ok(number)
+    }
+
+    /// The call was taken.
+    pub fn handle_connected(&mut self, now: LocalTime) {
+        match std::mem::replace(&mut self.state, State::Out) {
+            State::Connecting(ticket) => {
+                let join = pb::Join { version: message::VERSION, ticket: ticket.ticket.clone() };
+                self.send(Ask::Join(join));
+                self.state = State::Joining { ticket, since: now };
+            }
+            other => self.state = other,
+        }
+    }
+
+    /// The connection is gone, or never came about.
+    pub fn handle_closed(&mut self, now: LocalTime, ending: Ending) {
+        let (Ending::Broken(reason) | Ending::Busy { message: reason, .. } | Ending::Final { message: reason, .. }) =
+            ending;
+        match self.state {
+            State::Out | State::Seeking { .. } => {}
+            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => self.fail(now, reason),
+        }
+    }
+
+    /// A message on the control stream.
+    pub fn handle_message(&mut self, now: LocalTime, message: GameToClient) {
+        match (&self.state, message.body) {
+            (State::Joining { .. }, Some(Told::Joined(joined))) => self.handle_joined(now, joined),
+            // A ticket may be stale; the next one is not.
+            (State::Joining { .. }, Some(Told::Error(error))) => {
+                self.output(GameOutput::Close);
+                self.fail(now, error.message);
+            }
+            (State::Playing(_), Some(Told::Error(error))) => {
+                let (code, message) = (protocol::name_of_error(&error), error.message);
+                self.end(now, code, message);
+            }
+            // By the player's own wish: the lobby's answer is under way, and tells the views.
+            (State::Joining { .. } | State::Playing(_), Some(Told::Out(pb::Out { reason: 0, .. }))) => self.leave(now),
+            (State::Joining { .. } | State::Playing(_), Some(Told::Out(out))) => {
+                self.end(now, protocol::name_of_number(out.reason), out.message);
+            }
+            _ => {}
+        }
+    }
+
+    /// A datagram of the host.
+    pub fn handle_datagram(&mut self, now: LocalTime, datagram: &[u8]) {
+        if let State::Playing(play) = &mut self.state {
+            play.handle_datagram(now, datagram, &mut self.factory, &mut self.out);
+        }
+    }
+
+    /// Some deadline has passed.
+    pub fn handle_timeout(&mut self, now: LocalTime) {
+        match &mut self.state {
+            State::Seeking { ask_at } if now >= *ask_at => {
+                *ask_at = now + TICKET_TIMEOUT;
+                self.output(GameOutput::WantTicket);
+            }
+            State::Joining { since, .. } if now >= *since + JOIN_TIMEOUT => {
+                self.output(GameOutput::Close);
+                let seconds = JOIN_TIMEOUT.as_secs();
+                self.fail(now, format!("the game host did not answer within {seconds} s"));
+            }
+            State::Playing(play) => play.handle_timeout(now, &mut self.factory, &mut self.out),
+            _ => {}
+        }
+    }
+
+    /// When `handle_timeout` is to be called.
+    pub fn next_deadline(&self) -> Option<LocalTime> {
+        match &self.state {
+            State::Out | State::Connecting(_) => None,
+            State::Seeking { ask_at } => Some(*ask_at),
+            State::Joining { since, .. } => Some(*since + JOIN_TIMEOUT),
+            State::Playing(play) => play.next_deadline(),
+        }
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<GameOutput> {
+        self.out.outputs.pop_front()
+    }
+
+    /// The game, while the player is in it.
+    pub fn play(&self) -> Option<&Play<F::View>> {
+        match &self.state {
+            State::Playing(play) => Some(play),
+            _ => None,
+        }
+    }
+
+    /// The game, while the player is in it.
+    pub fn play_mut(&mut self) -> Option<&mut Play<F::View>> {
+        match &mut self.state {
+            State::Playing(play) => Some(play),
+            _ => None,
+        }
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> ClientStats {
+        let rtt = self.play().and_then(Play::rtt).or(self.out.stats.rtt);
+        ClientStats { rtt, ..self.out.stats.clone() }
+    }
+
+    /// When something fresh was last heard, in this room.
+    pub fn last_news(&self) -> Option<LocalTime> {
+        self.out.last_news
+    }
+
+    fn handle_joined(&mut self, now: LocalTime, joined: pb::Joined) {
+        let State::Joining { since, ticket } = &self.state else { return };
+        let (since, room, address) = (*since, ticket.room, ticket.address.clone());
+        let rules = match Rules::try_from(joined) {
+            Ok(rules) => rules,
+            Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
+        };
+        let again = std::mem::replace(&mut self.started, true);
+        let mut play = Box::new(Play::new(now, since, rules, self.last_id));
+        self.view(ViewEvent::Started(Started {
+            room,
+            address,
+            again,
+            t: play.room_time(now),
+            delay: play.rules().delay,
+            tick_hz: play.rules().tick_hz,
+            map: play.rules().map,
+            game: play.rules().schema.game.clone(),
+            spells: play.rules().schema.spells.clone(),
+        }));
+        self.out.stats.starts += 1;
+        self.out.last_news.get_or_insert(now);
+        // The first ping goes at once, so that the clock is known before the first object comes.
+        play.handle_timeout(now, &mut self.factory, &mut self.out);
+        self.state = State::Playing(play);
+    }
+
+    fn call(&mut self, ticket: Ticket) {
+        let (address, certificate_sha256) = (ticket.address.clone(), ticket.certificate_sha256);
+        self.state = State::Connecting(ticket);
+        self.output(GameOutput::Connect { address, certificate_sha256 });
+    }
+
+    /// The end of this connection, and perhaps a new attempt.
+    fn fail(&mut self, now: LocalTime, reason: String) {
+        if matches!(&self.state, State::Playing(play) if now.since(play.since()) >= SETTLED) {
+            self.backoff.succeed();
+        }
+        self.drop_play(now);
+        let retry_in = self.backoff.fail();
+        if self.backoff.failures() > self.attempts {
+            self.backoff.succeed();
+            self.state = State::Out;
+            let message =
+                format!("{reason}; gave up after {} attempts: join the room again to try anew", self.attempts);
+            let code = codes::GAME_UNREACHABLE.to_owned();
+            return self.view(ViewEvent::Connection(Connection::GameClosed { code, message }));
+        }
+        self.state = State::Seeking { ask_at: now + retry_in };
+        self.view(ViewEvent::Connection(Connection::GameBroken { reason, retry_in }));
+    }
+
+    /// The end of the game without another attempt, for a reason of the host's.
+    fn end(&mut self, now: LocalTime, code: String, message: String) {
+        self.drop_play(now);
+        self.state = State::Out;
+        self.output(GameOutput::Close);
+        self.view(ViewEvent::Connection(Connection::GameClosed { code, message }));
+    }
+
+    /// Takes what belongs to a connection that is over; the state stays for the caller to replace.
+    fn drop_play(&mut self, now: LocalTime) {
+        if let State::Playing(play) = &mut self.state {
+            play.clear(now, &mut self.out);
+            self.last_id = play.last_id();
+            self.out.stats.rtt = play.rtt();
+        }
+    }
+
+    fn send(&mut self, body: Ask) {
+        self.output(GameOutput::Send(ClientToGame { body: Some(body) }));
+    }
+
+    fn view(&mut self, event: ViewEvent) {
+        self.output(GameOutput::View(event));
+    }
+
+    fn output(&mut self, output: GameOutput) {
+        self.out.outputs.push_back(output);
+    }
+}

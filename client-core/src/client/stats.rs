@@ -1,0 +1,176 @@
+//! Figures of one client: what came and went, how much of it was late, how fresh its picture is.
+//!
+//! Counters go on over reconnects. An event is late if it arrived after its effect time, an update if it changed what was
+//! already being shown; both by the estimated room time. A gap is the time between two datagrams with news.
+
+use std::time::Duration;
+
+/// What one client has seen so far.
+#[derive(Clone, Debug, Default)]
+pub struct ClientStats {
+    /// Datagrams received.
+    pub datagrams_down: u64,
+    /// Their bytes.
+    pub bytes_down: u64,
+    /// Datagrams sent.
+    pub datagrams_up: u64,
+    /// Their bytes.
+    pub bytes_up: u64,
+    /// Datagrams, records or messages that made no sense.
+    pub malformed: u64,
+    /// Objects that came into sight.
+    pub enters: u64,
+    /// Objects that went out of sight.
+    pub leaves: u64,
+    /// Events received.
+    pub events: u64,
+    /// Events that arrived after their effect time.
+    pub late_events: u64,
+    /// Updates that changed something.
+    pub updates: u64,
+    /// Updates that changed what was already being shown.
+    pub late_updates: u64,
+    /// Commands sent.
+    pub commands: u64,
+    /// Commands refused.
+    pub refused: u64,
+    /// `Update` events that were dropped because nobody read them.
+    pub events_dropped: u64,
+    /// Times the player got into a game, reconnects included.
+    pub starts: u64,
+    /// Round trip to the game, if known.
+    pub rtt: Option<Duration>,
+    /// Times between datagrams with news.
+    pub gaps: Distribution,
+}
+
+impl ClientStats {
+    /// The share of events and updates that were late, 0 to 1.
+    pub fn late_share(&self) -> f64 {
+        let all = self.events + self.updates;
+        if all == 0 { 0.0 } else { (self.late_events + self.late_updates) as f64 / all as f64 }
+    }
+}
+
+/// Whole milliseconds that a [`Distribution`] tells apart; longer times count as this long, but for the maximum.
+const BUCKETS: usize = 4_096;
+
+/// How often each length of time was seen, to the millisecond. Grows to 16 KiB at most.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution {
+    buckets: Vec<u32>,
+    count: u64,
+    max: Duration,
+}
+
+impl Distribution {
+    /// Counts one more.
+    pub fn add(&mut self, time: Duration) {
+        let bucket = (time.as_millis() as usize).min(BUCKETS - 1);
+        if bucket >= self.buckets.len() {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] = self.buckets[bucket].saturating_add(1);
+        self.count += 1;
+        self.max = self.max.max(time);
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &Distribution) {
+        self.buckets.resize(self.buckets.len().max(other.buckets.len()), 0);
+        for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *bucket = bucket.saturating_add(*more);
+        }
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+    }
+
+    /// What was counted since `earlier`, a copy of this one. The longest time among it is known to the millisecond only, if it
+    /// is not the longest of all.
+    pub fn since(&self, earlier: &Distribution) -> Distribution {
+        let before = earlier.buckets.iter().copied().chain(std::iter::repeat(0));
+        let buckets: Vec<u32> =
+            self.buckets.iter().zip(before).map(|(bucket, before)| bucket.saturating_sub(before)).collect();
+        let longest = buckets.iter().rposition(|&bucket| bucket > 0).unwrap_or_default();
+        let max = if self.max > earlier.max { self.max } else { Duration::from_millis(longest as u64) };
+        Distribution { count: self.count.saturating_sub(earlier.count), buckets, max }
+    }
+
+    /// The shortest time that at least `share` (0 to 1) of what was counted does not exceed, in milliseconds; `None` when
+    /// nothing was counted.
+    pub fn quantile_ms(&self, share: f64) -> Option<u64> {
+        let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        self.buckets
+            .iter()
+            .position(|&bucket| {
+                seen += u64::from(bucket);
+                seen >= wanted
+            })
+            .map(|bucket| bucket as u64)
+    }
+
+    /// The longest.
+    pub fn max(&self) -> Duration {
+        self.max
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_known_times() {
+        let mut distribution = Distribution::default();
+        assert_eq!(distribution.quantile_ms(0.5), None);
+        for ms in 1..=100 {
+            distribution.add(Duration::from_millis(ms));
+        }
+        for (share, expected) in [(0.0, 1), (0.5, 50), (0.99, 99), (1.0, 100)] {
+            assert_eq!(distribution.quantile_ms(share), Some(expected), "{share}");
+        }
+    }
+
+    #[test]
+    fn the_longest_is_known_even_beyond_the_buckets() {
+        let mut distribution = Distribution::default();
+        distribution.add(Duration::from_mins(1));
+        assert_eq!(distribution.max(), Duration::from_mins(1));
+        assert_eq!(distribution.quantile_ms(0.5), Some(BUCKETS as u64 - 1));
+    }
+
+    #[test]
+    fn merged_distributions_count_both() {
+        let (mut one, mut other) = (Distribution::default(), Distribution::default());
+        one.add(Duration::from_millis(5));
+        other.add(Duration::from_millis(50));
+        other.add(Duration::from_millis(60));
+        one.merge(&other);
+        assert_eq!((one.count(), one.quantile_ms(0.5), one.max()), (3, Some(50), Duration::from_millis(60)));
+    }
+
+    #[test]
+    fn what_was_counted_later_can_be_told_apart() {
+        let mut distribution = Distribution::default();
+        distribution.add(Duration::from_micros(90_500));
+        let earlier = distribution.clone();
+        distribution.add(Duration::from_micros(20_250));
+        let later = distribution.since(&earlier);
+        assert_eq!((later.count(), later.quantile_ms(0.5), later.max()), (1, Some(20), Duration::from_millis(20)));
+        distribution.add(Duration::from_micros(120_750));
+        assert_eq!(distribution.since(&earlier).max(), Duration::from_micros(120_750));
+    }
+
+    #[test]
+    fn nothing_received_is_not_late() {
+        assert_eq!(ClientStats::default().late_share(), 0.0);
+        let stats = ClientStats { events: 3, late_events: 1, updates: 1, ..ClientStats::default() };
+        assert_eq!(stats.late_share(), 0.25);
+    }
+}

@@ -1,0 +1,272 @@
+//! The other side: what a lobby and a host of games would say, word by word.
+
+use ambit_proto::control::game as game_pb;
+use ambit_proto::control::world as pb;
+use ambit_proto::control::world::client_to_world::Body as Ask;
+use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::ids::Alias;
+use ambit_proto::link::{Link, LinkConfig, LinkEvent};
+use ambit_proto::message::{Command, Notice, Record, end_records, write_record, write_stamp};
+use ambit_proto::schema::Component;
+use ambit_proto::timeline::{Timeline, Waypoint};
+use ambit_proto::wire;
+
+use super::super::*;
+
+pub(super) const ROOM: u64 = 7;
+pub(super) const PLAYER: u64 = 3;
+/// What the room's clock shows when the client's shows zero.
+pub(super) const ROOM_BEGAN_EARLIER: Duration = Duration::from_secs(100);
+/// One way to the host.
+pub(super) const WAY: Duration = Duration::from_millis(40);
+
+pub(super) struct Scene {
+    pub(super) client: Client,
+    pub(super) now: LocalTime,
+    /// What the client wanted done and no test has looked at.
+    pub(super) outputs: Vec<ClientOutput>,
+    pub(super) host: Host,
+}
+
+/// A host of games: one end of the link, and the clock of the room.
+pub(super) struct Host {
+    pub(super) link: Link,
+    pub(super) commands: Vec<Command>,
+    /// Datagrams on their way, by when they left.
+    flying: Vec<(LocalTime, Bytes)>,
+}
+
+impl Scene {
+    pub(super) fn new() -> Self {
+        Self::with(&ClientConfig { name: "ann".to_owned(), seed: 1, ..ClientConfig::default() })
+    }
+
+    pub(super) fn with(config: &ClientConfig) -> Self {
+        let mut client = Client::new(config);
+        let now = LocalTime::ZERO;
+        client.connect(now);
+        let mut scene = Scene { client, now, outputs: Vec::new(), host: Host::new() };
+        scene.collect();
+        scene
+    }
+
+    /// A client that has been welcomed.
+    pub(super) fn welcomed() -> Self {
+        let mut scene = Self::new();
+        scene.connect_world();
+        scene.welcome(false, None);
+        scene.forget();
+        scene
+    }
+
+    /// A client that is in the game; the clocks agree, and nothing is in sight.
+    pub(super) fn playing() -> Self {
+        let mut scene = Self::welcomed();
+        scene.join_room();
+        scene.tell(0, Told::Ticket(ticket(ROOM)));
+        scene.join_game();
+        scene.forget();
+        scene
+    }
+
+    pub(super) fn pass(&mut self, duration: Duration) {
+        let until = self.now + duration;
+        while let Some(deadline) = self.client.next_deadline().filter(|deadline| *deadline <= until) {
+            assert!(deadline > self.now || self.now == LocalTime::ZERO, "a deadline of the past: {deadline:?}");
+            self.now = self.now.max(deadline);
+            self.client.handle_timeout(self.now);
+            self.collect();
+        }
+        self.now = until;
+    }
+
+    pub(super) fn connect_world(&mut self) -> pb::Hello {
+        assert_eq!(self.take(), Some(ClientOutput::ConnectWorld));
+        self.client.handle_world_connected(self.now);
+        self.collect();
+        match self.ask() {
+            Some((_, Ask::Hello(hello))) => hello,
+            other => panic!("no hello but {other:?}"),
+        }
+    }
+
+    pub(super) fn welcome(&mut self, resumed: bool, room: Option<u64>) {
+        let welcome = pb::Welcome {
+            version: 1,
+            player: PLAYER,
+            name: "ann".to_owned(),
+            resume_token: vec![9; 16],
+            resumed,
+            grace_ms: 30_000,
+            room,
+            games: Vec::new(),
+        };
+        self.tell(1, Told::Welcome(welcome));
+    }
+
+    pub(super) fn join_room(&mut self) {
+        let room = Some(pb::Room { id: ROOM, ..pb::Room::default() });
+        self.tell(0, Told::RoomJoined(pb::RoomJoined { room, players: Vec::new() }));
+    }
+
+    /// Carries the client from `ConnectGame` into the game, over a way of 40 ms.
+    pub(super) fn join_game(&mut self) {
+        self.outputs.retain(|output| !matches!(output, ClientOutput::CloseGame));
+        assert!(matches!(self.take(), Some(ClientOutput::ConnectGame { .. })));
+        self.client.handle_game_connected(self.now);
+        self.collect();
+        let Some(ClientOutput::Game(join)) = self.take() else { panic!("no join") };
+        assert!(matches!(join.body, Some(game_pb::client_to_game::Body::Join(_))));
+        self.host = Host::new();
+        self.now += WAY;
+        let now_us = self.room_time().micros();
+        self.now += WAY;
+        let joined = game_pb::Joined {
+            room: ROOM,
+            now_us,
+            delay_ms: 150,
+            tick_hz: 20,
+            width: 200.0,
+            height: 200.0,
+            cell: 10.0,
+            inner: 1,
+            outer: 2,
+            schema: Some((&*Arc::new(Schema::example())).into()),
+        };
+        let body = Some(game_pb::game_to_client::Body::Joined(joined));
+        self.client.handle_game_message(self.now, GameToClient { body });
+        self.collect();
+    }
+
+    /// The room's clock, which the client has to find out.
+    pub(super) fn room_time(&self) -> GameTime {
+        GameTime::ZERO + ROOM_BEGAN_EARLIER + self.now.since(LocalTime::ZERO)
+    }
+
+    /// A datagram of the host that left a way ago, with these records.
+    pub(super) fn send(&mut self, records: &[Record]) {
+        let bytes = self.write(records);
+        self.deliver(&bytes);
+    }
+
+    pub(super) fn write(&mut self, records: &[Record]) -> Vec<u8> {
+        let stamp = self.room_time().saturating_sub(WAY);
+        self.host.receive(self.now.saturating_sub(WAY));
+        let mut bytes = Vec::new();
+        self.host.link.write_datagram(stamp.into(), &mut bytes, |writer, _| {
+            let base = write_stamp(stamp, writer);
+            for record in records {
+                write_record(&mut record.clone(), &Schema::example(), base, writer);
+            }
+            end_records(writer);
+        });
+        bytes
+    }
+
+    pub(super) fn deliver(&mut self, bytes: &[u8]) {
+        self.client.handle_datagram(self.now, bytes);
+        self.collect();
+    }
+
+    pub(super) fn notice(&mut self, mut notice: Notice) {
+        let now = self.room_time().saturating_sub(WAY).into();
+        self.host.link.send_reliable(now, wire::encode(&mut notice).into(), None).expect("room");
+    }
+
+    pub(super) fn lose_world(&mut self) {
+        self.client.handle_world_closed(self.now, Ending::Broken("cut".to_owned()));
+        self.collect();
+    }
+
+    pub(super) fn lose_game(&mut self) {
+        self.client.handle_game_closed(self.now, Ending::Broken("cut".to_owned()));
+        self.collect();
+    }
+
+    pub(super) fn tell(&mut self, request: u64, body: Told) {
+        self.client.handle_world_message(self.now, WorldToClient { request, body: Some(body) });
+        self.collect();
+    }
+
+    pub(super) fn tell_error(&mut self, request: u64, code: pb::ErrorCode) {
+        self.tell(request, Told::Error(ambit_proto::codes::error(code, "no")));
+    }
+
+    /// The next thing that the client wants done; datagrams reach the host meanwhile.
+    pub(super) fn take(&mut self) -> Option<ClientOutput> {
+        (!self.outputs.is_empty()).then(|| self.outputs.remove(0))
+    }
+
+    /// The next request on the lobby's stream.
+    pub(super) fn ask(&mut self) -> Option<(u64, Ask)> {
+        match self.take()? {
+            ClientOutput::World(message) => Some((message.request, message.body.expect("a body"))),
+            other => panic!("no request but {other:?}"),
+        }
+    }
+
+    pub(super) fn events(&mut self) -> Vec<ViewEvent> {
+        std::iter::from_fn(|| self.client.poll_event()).collect()
+    }
+
+    /// Drops what has happened so far.
+    pub(super) fn forget(&mut self) {
+        self.events();
+        self.outputs.clear();
+    }
+
+    fn collect(&mut self) {
+        while let Some(output) = self.client.poll_output() {
+            match output {
+                ClientOutput::Datagram(bytes) => self.host.flying.push((self.now, bytes)),
+                output => self.outputs.push(output),
+            }
+        }
+    }
+}
+
+impl Host {
+    fn new() -> Self {
+        Host { link: Link::new(LinkConfig::default()), commands: Vec::new(), flying: Vec::new() }
+    }
+
+    /// Takes what has arrived by `now`, a time of the client's clock.
+    fn receive(&mut self, now: LocalTime) {
+        for (left, bytes) in self.flying.extract_if(.., |(left, _)| *left + WAY <= now) {
+            let arrived = left + WAY + ROOM_BEGAN_EARLIER;
+            self.link.handle_datagram(arrived, &bytes).expect("a datagram of ours");
+            while let Some(event) = self.link.poll_event() {
+                if let LinkEvent::Message(message) = event {
+                    self.commands.push(wire::decode(&message).expect("a command"));
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn ticket(room: u64) -> pb::Ticket {
+    let address = "0.0.0.0:7777".to_owned();
+    pb::Ticket { room, address, certificate_sha256: vec![5; 32], ticket: b"let me in".to_vec() }
+}
+
+pub(super) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(super) fn alias(slot: u16) -> Alias {
+    Alias { slot, epoch: 0 }
+}
+
+/// An avatar that stands at `x` from `at` on.
+pub(super) fn enter(slot: u16, at: GameTime, x: f32) -> Record {
+    let components = vec![(0, path(&[(at, x)])), (1, Component::gauge(at, 50.0, 2.0, 100.0))];
+    Record::Enter { alias: alias(slot), kind: 0, at, own: slot == 0, components }
+}
+
+pub(super) fn path(points: &[(GameTime, f32)]) -> Component {
+    let mut path = Timeline::new(16);
+    for &(time, x) in points {
+        path.insert(time.whole_millis(), Waypoint::walk(Position::on_ground(x, 1.0)));
+    }
+    Component::Path(path)
+}

@@ -1,0 +1,168 @@
+//! Packets through a socket in memory, on tokio's paused clock.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ambit_proto::impair::Impairment;
+use quinn::udp::{RecvMeta, Transmit};
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_perfect_path_changes_nothing() {
+    let (socket, wire) = impaired("", 0);
+    socket.try_send(&transmit(b"one")).expect("taken");
+    wire.arrive(b"two", 3);
+    assert_eq!(receive(&socket).await, b"two");
+    assert_eq!(wire.left(), [(0, b"one".to_vec())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_path_lets_nothing_through() {
+    let (socket, wire) = impaired("loss=100", 0);
+    for _ in 0..100 {
+        socket.try_send(&transmit(b"out")).expect("taken");
+        wire.arrive(b"in", 2);
+    }
+    assert!(tokio::time::timeout(Duration::from_secs(10), receive(&socket)).await.is_err());
+    assert_eq!(wire.left(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_delayed_leaves_and_arrives_in_its_time_while_the_endpoint_waits() {
+    let (socket, wire) = impaired("delay=50ms", 0);
+    let endpoint = {
+        let socket = socket.clone();
+        tokio::spawn(async move { receive(&socket).await })
+    };
+    // Sent while the endpoint's task waits already: it has to wake up for it.
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    socket.try_send(&transmit(b"a")).expect("taken");
+    socket.try_send(&transmit(b"b")).expect("taken");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(wire.left(), [(60, b"a".to_vec()), (60, b"b".to_vec())]);
+    let before = clock();
+    wire.arrive(b"c", 1);
+    assert_eq!(endpoint.await.expect("it does not panic"), b"c");
+    assert_eq!(before.elapsed().as_millis(), 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn packets_that_the_kernel_has_joined_have_each_their_own_fate() {
+    let (socket, wire) = impaired("delay=5ms", 0);
+    wire.arrive(b"aaabbbc", 3);
+    for expected in [&b"aaa"[..], b"bbb", b"c"] {
+        assert_eq!(receive(&socket).await, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fates_follow_from_seed_and_number_and_differ_by_direction() {
+    let fates = |spec: &'static str, number| async move {
+        let (socket, wire) = impaired(spec, number);
+        for packet in 0..200_u8 {
+            socket.try_send(&transmit(&[packet])).expect("taken");
+            wire.arrive(&[packet], 1);
+        }
+        let mut arrived = Vec::new();
+        while let Ok(packet) = tokio::time::timeout(Duration::from_secs(1), receive(&socket)).await {
+            arrived.extend(packet);
+        }
+        let left = wire.left().into_iter().flat_map(|(_, packet)| packet).collect::<Vec<_>>();
+        (left, arrived)
+    };
+    let spec = "loss=30,duplicate=10,delay=20ms,jitter=10ms,reorder=10,seed=7";
+    let (left, arrived) = fates(spec, 1).await;
+    assert_eq!((left.clone(), arrived.clone()), fates(spec, 1).await);
+    assert_ne!(left, arrived);
+    assert_ne!(left, fates(spec, 2).await.0);
+    assert!((100..190).contains(&left.len()), "{}", left.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_bounded() {
+    let (socket, wire) = impaired("delay=1s", 0);
+    for _ in 0..2 * WAITING {
+        socket.try_send(&transmit(b"x")).expect("taken");
+    }
+    let _ = tokio::time::timeout(Duration::from_secs(3), receive(&socket)).await;
+    assert_eq!(wire.left().len(), WAITING);
+}
+
+fn impaired(spec: &str, number: u64) -> (Arc<ImpairedSocket>, Arc<Wire>) {
+    let impairment = if spec.is_empty() { Impairment::default() } else { spec.parse().expect("a spec") };
+    let wire = Arc::new(Wire { began: clock(), state: Mutex::default() });
+    (Arc::new(ImpairedSocket::new(wire.clone(), impairment, number)), wire)
+}
+
+fn transmit(contents: &[u8]) -> Transmit<'_> {
+    Transmit { destination: ([127, 0, 0, 1], 9).into(), ecn: None, contents, segment_size: None, src_ip: None }
+}
+
+async fn receive(socket: &ImpairedSocket) -> Vec<u8> {
+    let (mut buffer, mut meta) = ([0; 64], [RecvMeta::default()]);
+    let poll = |context: &mut Context<'_>| socket.poll_recv(context, &mut [IoSliceMut::new(&mut buffer)], &mut meta);
+    assert_eq!(std::future::poll_fn(poll).await.expect("a packet"), 1);
+    buffer[..meta[0].len].to_vec()
+}
+
+/// What lies below: packets that left, with their times in milliseconds, and packets that are there to be received.
+#[derive(Debug)]
+struct Wire {
+    began: Instant,
+    state: Mutex<WireState>,
+}
+
+#[derive(Debug, Default)]
+struct WireState {
+    left: Vec<(u128, Vec<u8>)>,
+    /// With the stride.
+    arrived: VecDeque<(Vec<u8>, usize)>,
+    reader: Option<Waker>,
+}
+
+impl Wire {
+    fn left(&self) -> Vec<(u128, Vec<u8>)> {
+        self.state.lock().expect("no panic").left.clone()
+    }
+
+    fn arrive(&self, contents: &[u8], stride: usize) {
+        let mut state = self.state.lock().expect("no panic");
+        state.arrived.push_back((contents.to_vec(), stride));
+        if let Some(reader) = state.reader.take() {
+            reader.wake();
+        }
+    }
+}
+
+impl AsyncUdpSocket for Wire {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        unreachable!("nobody asks a wire")
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        let left = (self.began.elapsed().as_millis(), transmit.contents.to_vec());
+        self.state.lock().expect("no panic").left.push(left);
+        Ok(())
+    }
+
+    fn poll_recv(
+        &self,
+        context: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        let mut state = self.state.lock().expect("no panic");
+        let Some((contents, stride)) = state.arrived.pop_front() else {
+            state.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        buffers[0][..contents.len()].copy_from_slice(&contents);
+        meta[0] = RecvMeta { len: contents.len(), stride, ..RecvMeta::default() };
+        Poll::Ready(Ok(1))
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(([127, 0, 0, 1], 8).into())
+    }
+}

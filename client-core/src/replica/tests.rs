@@ -1,0 +1,403 @@
+//! Records in all orders.
+
+use ambit_proto::timeline::{Timeline, Waypoint};
+
+use super::*;
+
+const AVATAR: u8 = 0;
+const STONE: u8 = 1;
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn an_object_comes_into_sight_when_its_time_has_come() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 250, 5.0);
+    assert_eq!(scene.at(249).told(), NOTHING);
+    assert_eq!(scene.replica.next_due(), Some(ms(250)));
+    assert_eq!(scene.at(250).told(), ["enter 1 at 5"]);
+    assert_eq!(scene.replica.next_due(), None);
+}
+
+#[test]
+fn an_enter_that_comes_late_takes_effect_at_once() {
+    let mut scene = Scene::new();
+    scene.at(400).enter(alias(1, 0), 250, 5.0);
+    assert_eq!(scene.told(), ["enter 1 at 5"]);
+}
+
+#[test]
+fn an_object_goes_out_of_sight_when_its_time_has_come_and_at_once_if_that_is_past() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    scene.enter(alias(2, 0), 100, 6.0);
+    assert_eq!(scene.told().len(), 2);
+    scene.leave(alias(1, 0), 250);
+    scene.leave(alias(2, 0), 50);
+    assert_eq!(scene.told(), ["leave 2"]);
+    assert_eq!(scene.at(250).told(), ["leave 1"]);
+}
+
+#[test]
+fn what_leaves_before_it_has_come_into_sight_is_never_seen() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 250, 5.0);
+    scene.leave(alias(1, 0), 200);
+    scene.enter(alias(2, 0), 110, 5.0);
+    scene.leave(alias(2, 0), 120);
+    assert_eq!(scene.at(300).told(), NOTHING);
+    assert_eq!(scene.replica.next_due(), None);
+    assert_eq!(scene.replica.objects.len(), 0);
+}
+
+#[test]
+fn what_is_in_sight_for_a_moment_is_seen_for_that_moment() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 200, 5.0);
+    scene.leave(alias(1, 0), 250);
+    assert_eq!(scene.at(210).told(), ["enter 1 at 5"]);
+    assert_eq!(scene.at(260).told(), ["leave 1"]);
+}
+
+#[test]
+fn a_leave_before_its_enter_keeps_the_object_out() {
+    let mut scene = Scene::new();
+    scene.at(100).leave(alias(1, 0), 250);
+    scene.enter(alias(1, 0), 100, 5.0);
+    assert_eq!(scene.at(300).told(), NOTHING);
+}
+
+#[test]
+fn a_late_record_of_an_earlier_epoch_revives_nothing() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    scene.leave(alias(1, 0), 100);
+    scene.enter(alias(1, 1), 100, 6.0);
+    assert_eq!(scene.told(), ["enter 1 at 5", "leave 1", "enter 2 at 6"]);
+    scene.enter(alias(1, 0), 100, 5.0);
+    scene.walk(alias(1, 0), 100, 7.0);
+    scene.leave(alias(1, 0), 100);
+    assert_eq!(scene.told(), NOTHING);
+    assert_eq!(scene.positions(100), [(2, 6.0)]);
+}
+
+#[test]
+fn a_new_epoch_ends_the_old_one_whose_leave_is_still_under_way() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 255), 100, 5.0);
+    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    scene.enter(alias(1, 0), 200, 6.0);
+    assert_eq!(scene.told(), NOTHING);
+    assert_eq!(scene.at(200).told(), ["leave 1", "enter 2 at 6"]);
+    scene.leave(alias(1, 255), 100);
+    assert_eq!(scene.told(), NOTHING);
+}
+
+#[test]
+fn an_update_of_an_object_that_is_not_known_is_skipped() {
+    let mut scene = Scene::new();
+    scene.at(100).walk(alias(1, 0), 100, 7.0);
+    assert_eq!(scene.told(), NOTHING);
+    scene.enter(alias(1, 0), 100, 5.0);
+    scene.walk(alias(1, 1), 100, 9.0);
+    assert_eq!(scene.told(), ["enter 1 at 5"]);
+}
+
+#[test]
+fn an_older_datagram_never_overwrites_newer_state() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    scene.at(100).stamped(90).walk(alias(1, 0), 100, 7.0);
+    scene.at(100).stamped(80).walk(alias(1, 0), 100, 6.0);
+    assert_eq!(scene.told(), ["enter 1 at 5", "update 1 at 7"]);
+    // A refresh that was sent before the newest update is older, too.
+    scene.at(100).stamped(85).enter(alias(1, 0), 100, 5.0);
+    assert_eq!(scene.positions(100), [(1, 7.0)]);
+}
+
+#[test]
+fn a_repeated_enter_is_an_update_and_no_second_object() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.at(110).stamped(110).enter(alias(1, 0), 100, 5.0), Applied::Nothing);
+    assert_eq!(scene.at(120).stamped(120).enter(alias(1, 0), 100, 8.0), Applied::Update { late: true });
+    assert_eq!(scene.told(), ["update 1 at 8"]);
+}
+
+#[test]
+fn an_update_before_the_object_is_in_sight_is_told_by_its_enter() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 250, 5.0);
+    assert_eq!(scene.at(110).stamped(110).walk(alias(1, 0), 250, 8.0), Applied::Nothing);
+    assert_eq!(scene.at(250).told(), ["enter 1 at 8"]);
+}
+
+#[test]
+fn components_that_an_enter_lacks_follow_in_updates() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    assert_eq!(scene.told().len(), 1);
+    assert_eq!(scene.seen(1).value("level", ms(100)), None);
+    let level = vec![(4, Component::Number(7))];
+    scene.apply(&Record::Update { alias: alias(1, 0), kind: AVATAR, at: ms(100), components: level });
+    assert_eq!(scene.seen(1).value("level", ms(100)), Some(Value::Number(7)));
+}
+
+#[test]
+fn a_record_of_another_kind_than_the_object_s_is_refused() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    let components = vec![(0, walk(&[(100, 9.0)]))];
+    let update = Record::Update { alias: alias(1, 0), kind: STONE, at: ms(100), components };
+    assert_eq!(scene.apply(&update), Applied::Refused);
+    assert_eq!(scene.positions(100), [(1, 5.0)]);
+}
+
+#[test]
+fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    scene.enter(alias(2, 0), 100, 6.0);
+    scene.enter(alias(3, 0), 900, 7.0);
+    assert_eq!(scene.told().len(), 2);
+    scene.replica.clear(ms(150));
+    assert_eq!(scene.told(), ["leave 1", "leave 2"]);
+    let mut next = Replica::<()>::new(scene.replica.schema().clone(), scene.replica.last_id());
+    let record = Record::Enter { alias: alias(1, 0), kind: AVATAR, at: ms(0), own: true, components: Vec::new() };
+    next.apply(ms(0), &record, ms(0));
+    assert_eq!(next.last_id(), 4);
+}
+
+#[test]
+fn a_name_on_the_wire_leads_to_the_object_until_it_is_out_of_sight() {
+    let mut scene = Scene::new();
+    scene.at(100).enter(alias(1, 0), 100, 5.0);
+    scene.leave(alias(1, 0), 200);
+    scene.enter(alias(1, 1), 200, 6.0);
+    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!((scene.replica.resolve(alias(1, 0)), scene.replica.resolve(alias(1, 1))), (Some(1), Some(2)));
+    assert_eq!(scene.at(200).told(), ["leave 1", "enter 2 at 6"]);
+    assert_eq!(scene.replica.resolve(alias(1, 0)), None);
+}
+
+#[test]
+fn a_view_keeps_what_its_factory_made() {
+    let mut replica = Replica::new(Arc::new(Schema::example()), 0);
+    let mut factory = factory::ByKind::new(|enter: &Enter| format!("{}!", enter.kind));
+    let components = vec![(0, walk(&[(0, 1.0)]))];
+    replica.apply(ms(0), &Record::Enter { alias: alias(1, 0), kind: STONE, at: ms(0), own: false, components }, ms(0));
+    replica.advance(ms(0), &mut factory);
+    assert_eq!(replica.get(1).expect("in sight").view, "stone!");
+    replica.view_mut(1).expect("in sight").push('?');
+    assert_eq!(replica.seen().map(|seen| seen.view.clone()).collect::<Vec<_>>(), ["stone!?"]);
+}
+
+/// What a server with a handful of slots tells, delivered late, twice and out of order, against what it meant.
+#[test]
+fn the_picture_is_right_in_the_end_whatever_order_records_arrive_in() {
+    for seed in 0..300 {
+        Server::play(seed);
+    }
+}
+
+/// A server that keeps the rules: a slot is given away again, under the next epoch, once a `Leave` has arrived, and an
+/// `Update` is sent only after an `Enter` has.
+struct Server {
+    rng: fastrand::Rng,
+    now: u64,
+    slots: Vec<ServerSlot>,
+    /// By time of arrival.
+    flying: Vec<(u64, u64, Record)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct ServerSlot {
+    epoch: u8,
+    phase: Phase,
+    x: f32,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Phase {
+    #[default]
+    Free,
+    Entering,
+    Live,
+    Leaving,
+}
+
+impl Server {
+    fn play(seed: u64) {
+        let rng = fastrand::Rng::with_seed(seed);
+        let mut server = Server { rng, now: 0, slots: vec![ServerSlot::default(); 4], flying: Vec::new() };
+        let mut scene = Scene::new();
+        for _ in 0..400 {
+            server.now += 10;
+            server.tell();
+            server.deliver(&mut scene);
+            scene.check_order(seed);
+        }
+        while !server.flying.is_empty() {
+            server.now += 10;
+            server.deliver(&mut scene);
+        }
+        scene.at(server.now + 1_000).told();
+        let there = server.slots.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
+        let mut meant = there.map(|slot| slot.x).collect::<Vec<_>>();
+        let mut shown = scene.positions(server.now + 1_000).into_iter().map(|(_, x)| x).collect::<Vec<_>>();
+        meant.sort_by(f32::total_cmp);
+        shown.sort_by(f32::total_cmp);
+        assert_eq!(shown, meant, "seed {seed}");
+    }
+
+    fn tell(&mut self) {
+        let slot = self.rng.usize(0..self.slots.len());
+        let x = self.rng.u32(0..1_000) as f32;
+        let at = ms(self.now + 150);
+        let state = &mut self.slots[slot];
+        let (alias, components) = (alias(slot as u16, state.epoch), vec![(0, walk(&[(self.now, x)]))]);
+        let chance = self.rng.u8(0..4);
+        let record = match (state.phase, chance) {
+            (Phase::Free | Phase::Entering, _) => {
+                (state.phase, state.x) = (Phase::Entering, x);
+                Record::Enter { alias, kind: AVATAR, at, own: false, components }
+            }
+            (Phase::Live, 0) | (Phase::Leaving, _) => {
+                state.phase = Phase::Leaving;
+                Record::Leave { alias, at }
+            }
+            (Phase::Live, _) => {
+                state.x = x;
+                Record::Update { alias, kind: AVATAR, at, components }
+            }
+        };
+        for _ in 0..self.rng.u32(1..3) {
+            self.flying.push((self.now + self.rng.u64(20..500), self.now, record.clone()));
+        }
+    }
+
+    fn deliver(&mut self, scene: &mut Scene) {
+        let now = self.now;
+        let mut arrived = self.flying.extract_if(.., |flying| flying.0 <= now).collect::<Vec<_>>();
+        arrived.sort_by_key(|flying| flying.0);
+        for (_, stamp, record) in arrived {
+            scene.at(now).stamped(stamp).apply(&record);
+            let alias = record.alias();
+            let slot = &mut self.slots[usize::from(alias.slot)];
+            match record {
+                Record::Enter { .. } if slot.epoch == alias.epoch && slot.phase == Phase::Entering => {
+                    slot.phase = Phase::Live;
+                }
+                Record::Leave { .. } if slot.epoch == alias.epoch && slot.phase == Phase::Leaving => {
+                    *slot = ServerSlot { epoch: slot.epoch.wrapping_add(1), ..ServerSlot::default() };
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+struct Scene {
+    replica: Replica<()>,
+    now: GameTime,
+    stamp: GameTime,
+    in_sight: BTreeSet<u32>,
+    last_enter: u32,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let replica = Replica::new(Arc::new(Schema::example()), 0);
+        Scene { replica, now: ms(0), stamp: ms(0), in_sight: BTreeSet::new(), last_enter: 0 }
+    }
+
+    fn at(&mut self, now: u64) -> &mut Self {
+        self.now = ms(now);
+        self
+    }
+
+    fn stamped(&mut self, stamp: u64) -> &mut Self {
+        self.stamp = ms(stamp);
+        self
+    }
+
+    fn apply(&mut self, record: &Record) -> Applied {
+        let applied = self.replica.apply(self.stamp, record, self.now);
+        self.replica.advance(self.now, &mut ());
+        applied
+    }
+
+    fn enter(&mut self, alias: Alias, at: u64, x: f32) -> Applied {
+        let components = vec![(0, walk(&[(0, x)]))];
+        self.apply(&Record::Enter { alias, kind: AVATAR, at: ms(at), own: false, components })
+    }
+
+    fn walk(&mut self, alias: Alias, at: u64, x: f32) -> Applied {
+        self.apply(&Record::Update { alias, kind: AVATAR, at: ms(at), components: vec![(0, walk(&[(0, x)]))] })
+    }
+
+    fn leave(&mut self, alias: Alias, at: u64) -> Applied {
+        self.apply(&Record::Leave { alias, at: ms(at) })
+    }
+
+    fn seen(&self, id: u32) -> Seen<'_, ()> {
+        self.replica.get(id).expect("in sight")
+    }
+
+    fn positions(&self, t: u64) -> Vec<(u32, f32)> {
+        self.replica.seen().map(|seen| (seen.id, seen.position(ms(t)).expect("a path").x)).collect()
+    }
+
+    fn told(&mut self) -> Vec<String> {
+        self.replica.advance(self.now, &mut ());
+        let told = std::iter::from_fn(|| self.replica.poll_event());
+        told.map(|event| match event {
+            ViewEvent::Enter(enter) => format!("enter {} at {}", enter.id, enter.position.x),
+            ViewEvent::Update(update) => {
+                let [Named { value: Value::Path { position, .. }, .. }] = &update.components[..] else {
+                    panic!("a path alone: {update:?}")
+                };
+                format!("update {} at {}", update.id, position.x)
+            }
+            ViewEvent::Leave { id, .. } => format!("leave {id}"),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+    }
+
+    /// Invariants 1 and 5.
+    fn check_order(&mut self, seed: u64) {
+        self.replica.advance(self.now, &mut ());
+        while let Some(event) = self.replica.poll_event() {
+            let fine = match event {
+                ViewEvent::Enter(enter) => {
+                    let fresh = enter.id > self.last_enter || !self.in_sight.contains(&enter.id);
+                    self.last_enter = self.last_enter.max(enter.id);
+                    fresh && self.in_sight.insert(enter.id)
+                }
+                ViewEvent::Update(update) => self.in_sight.contains(&update.id),
+                ViewEvent::Leave { id, .. } => self.in_sight.remove(&id),
+                _ => false,
+            };
+            assert!(fine, "seed {seed}");
+        }
+        let in_sight = self.replica.seen().map(|seen| seen.id).collect::<BTreeSet<_>>();
+        assert_eq!(in_sight, self.in_sight, "seed {seed}");
+    }
+}
+
+fn alias(slot: u16, epoch: u8) -> Alias {
+    Alias { slot, epoch }
+}
+
+fn ms(ms: u64) -> GameTime {
+    GameTime::from_millis(ms)
+}
+
+fn walk(points: &[(u64, f32)]) -> Component {
+    let mut path = Timeline::new(16);
+    for &(time, x) in points {
+        path.insert(ms(time), Waypoint::walk(Position::on_ground(x, 0.0)));
+    }
+    Component::Path(path)
+}

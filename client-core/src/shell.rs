@@ -1,0 +1,180 @@
+//! The client on a real network: tokio, quinn, channels.
+//!
+//! [`start`] spawns a task that owns a [`Client`] and carries for it: connections, frames, datagrams, timers. A view gets a
+//! [`Handle`] to ask and read with, and [`Events`] to listen to. Nothing here decides anything: what happens after a break,
+//! who is asked again, what is told, all that stands in `client`.
+//!
+//! Queues and their bounds: [`ORDERS`] (whoever asks has to wait), [`EVENTS`] (then the client's own queue, which drops updates
+//! and in the end the connection), what has arrived, 256 (then QUIC's buffers: streams stop, the oldest datagram goes), frames towards a
+//! peer (128; a peer that doesn't read them loses the connection).
+
+mod clock;
+mod line;
+mod sockets;
+mod task;
+mod traffic;
+
+use std::sync::Arc;
+
+use ambit_proto::impair::Impairment;
+use ambit_proto::message::Action;
+use ambit_proto::quic::Fingerprint;
+use ambit_proto::time::LocalTime;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::client::Client;
+use crate::client::config::ClientConfig;
+use crate::client::event::ViewEvent;
+use crate::client::game::CommandError;
+use crate::client::lobby::RequestError;
+use crate::client::request::Request;
+use crate::replica::factory::Factory;
+use crate::trust::KnownHosts;
+use traffic::Meter;
+pub use traffic::Traffic;
+
+/// Orders that wait for the task; whoever gives one more has to wait.
+pub const ORDERS: usize = 64;
+/// Events under way to the view; the client's own queue follows.
+pub const EVENTS: usize = 256;
+/// What has arrived and waits for the task.
+const INBOX: usize = 256;
+
+/// How to start a client.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the lobby is: `"127.0.0.1:7777"`, `"example.org:7777"`.
+    pub server: String,
+    /// Why its certificate is believed.
+    pub trust: Trust,
+    /// Bad weather in the client's own socket.
+    pub impairment: Option<Impairment>,
+    /// Tells the clients of one process apart: their sockets' weather differs.
+    pub number: u64,
+    /// What the client is told.
+    pub client: ClientConfig,
+}
+
+/// Why a lobby server's certificate is believed. (A game host's is named by the ticket.)
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// It is the one of the first contact.
+    FirstUse(KnownHosts),
+    /// It is this one.
+    Pinned(Fingerprint),
+}
+
+/// A way to a running client; cheap to clone. When the last one is dropped, the client quits.
+pub struct Handle<F: Factory = ()> {
+    orders: mpsc::Sender<Order<F>>,
+    meter: Arc<Meter>,
+}
+
+/// What happens in a running client. A view that doesn't listen drops this.
+#[derive(Debug)]
+pub struct Events {
+    events: mpsc::Receiver<ViewEvent>,
+}
+
+/// The client has ended; its last event says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the client has ended")]
+pub struct Ended;
+
+/// Why something was not asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError<E: std::error::Error + 'static> {
+    /// The client has ended.
+    #[error(transparent)]
+    Ended(#[from] Ended),
+    /// The client refused it.
+    #[error(transparent)]
+    Refused(E),
+}
+
+/// Something to do with the client, in its task.
+type Order<F> = Box<dyn FnOnce(&mut Client<F>, LocalTime) + Send>;
+
+/// Starts a client in a task of its own, which calls the lobby at once. Must be called within a tokio runtime.
+///
+/// Whether that works out is told by the events: `Welcome`, or `Connection::Closed` with a code and a message for a person.
+pub fn start<F>(options: Options, factory: F) -> (Handle<F>, Events)
+where
+    F: Factory + Send + 'static,
+    F::View: Send,
+{
+    let (orders, order_receiver) = mpsc::channel(ORDERS);
+    let (event_sender, events) = mpsc::channel(EVENTS);
+    let meter = Arc::new(Meter::default());
+    tokio::spawn(task::Task::new(options, factory, meter.clone()).run(order_receiver, event_sender));
+    (Handle { orders, meter }, Events { events })
+}
+
+impl<F: Factory> Handle<F> {
+    /// Asks something of the lobby; the answer is an event with the number that this returns.
+    pub async fn request(&self, request: Request) -> Result<u64, AskError<RequestError>>
+    where
+        F: 'static,
+    {
+        self.run(move |client, now| client.request(now, request)).await?.map_err(AskError::Refused)
+    }
+
+    /// Sends a command to the game; a refusal is an event with the number that this returns.
+    pub async fn act(&self, action: Action) -> Result<u32, AskError<CommandError>>
+    where
+        F: 'static,
+    {
+        self.run(move |client, now| client.act(now, action)).await?.map_err(AskError::Refused)
+    }
+
+    /// What has gone through the sockets so far: UDP payload of all connections, those to the lobby included.
+    pub fn traffic(&self) -> Traffic {
+        self.meter.read()
+    }
+
+    /// Leaves room and lobby; `Connection::Closed` is the last event.
+    pub async fn quit(&self) -> Result<(), Ended>
+    where
+        F: 'static,
+    {
+        self.run(Client::quit).await
+    }
+
+    /// Runs `order` on the client, between two events, and returns what it returns: for reads of positions, figures and all
+    /// that has no event. It holds everything up, so it should be short.
+    pub async fn run<R, O>(&self, order: O) -> Result<R, Ended>
+    where
+        F: 'static,
+        R: Send + 'static,
+        O: FnOnce(&mut Client<F>, LocalTime) -> R + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let order: Order<F> = Box::new(move |client, now| {
+            // Whoever asked may have gone.
+            let _ = answer.send(order(client, now));
+        });
+        self.orders.send(order).await.map_err(|_| Ended)?;
+        answered.await.map_err(|_| Ended)
+    }
+}
+
+impl<F: Factory> Clone for Handle<F> {
+    fn clone(&self) -> Self {
+        Handle { orders: self.orders.clone(), meter: self.meter.clone() }
+    }
+}
+
+impl Events {
+    /// The next event; `None` when the client has ended and all was told.
+    pub async fn next(&mut self) -> Option<ViewEvent> {
+        self.events.recv().await
+    }
+
+    /// The next event if one is there.
+    pub fn try_next(&mut self) -> Option<ViewEvent> {
+        self.events.try_recv().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;

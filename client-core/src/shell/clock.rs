@@ -1,0 +1,25 @@
+//! Where time comes in: the only clock of the shell.
+
+use ambit_proto::time::LocalTime;
+use tokio::time::Instant;
+
+/// A monotonic clock that began with the client. Follows tokio's, which tests may pause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    started: Instant,
+}
+
+impl Clock {
+    #[expect(clippy::disallowed_methods, reason = "the shell's clock")]
+    pub(super) fn start() -> Self {
+        Clock { started: Instant::now() }
+    }
+
+    pub(super) fn now(self) -> LocalTime {
+        LocalTime::ZERO + self.started.elapsed()
+    }
+
+    pub(super) fn instant(self, time: LocalTime) -> Instant {
+        self.started + time.since(LocalTime::ZERO)
+    }
+}

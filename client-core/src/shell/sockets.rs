@@ -1,0 +1,67 @@
+//! A client's UDP sockets, each with a QUIC endpoint on it.
+//!
+//! One for each kind of address that the client talks to (mostly a single one: lobby and game share it), opened when it is
+//! needed first. A server on this machine is called from the loopback address, so that nothing else reaches that socket.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ambit_proto::impair::Impairment;
+use quinn::{Endpoint, EndpointConfig, Runtime, TokioRuntime};
+
+use crate::impaired::ImpairedSocket;
+
+/// Sockets of one client, at most: two families, on and off this machine.
+const SOCKETS: u64 = 4;
+
+#[derive(Debug)]
+pub(super) struct Sockets {
+    impairment: Option<Impairment>,
+    number: u64,
+    /// By the address that they are bound to.
+    endpoints: Mutex<BTreeMap<IpAddr, Endpoint>>,
+}
+
+impl Sockets {
+    pub(super) fn new(impairment: Option<Impairment>, number: u64) -> Self {
+        Sockets { impairment, number, endpoints: Mutex::default() }
+    }
+
+    /// The endpoint from which `remote` is called.
+    pub(super) fn endpoint(&self, remote: SocketAddr) -> io::Result<Endpoint> {
+        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let local = match remote.ip() {
+            IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),
+            IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+        };
+        if let Some(endpoint) = endpoints.get(&local) {
+            return Ok(endpoint.clone());
+        }
+        let endpoint = self.open(local, endpoints.len() as u64)?;
+        endpoints.insert(local, endpoint.clone());
+        Ok(endpoint)
+    }
+
+    /// Lets go of all connections, which have been closed, and waits until their peers know.
+    pub(super) async fn close(&self) {
+        let endpoints = std::mem::take(&mut *self.endpoints.lock().unwrap_or_else(PoisonError::into_inner));
+        for endpoint in endpoints.into_values() {
+            endpoint.close(0_u32.into(), b"");
+            endpoint.wait_idle().await;
+        }
+    }
+
+    fn open(&self, local: IpAddr, index: u64) -> io::Result<Endpoint> {
+        let runtime = Arc::new(TokioRuntime);
+        let socket = runtime.wrap_udp_socket(UdpSocket::bind((local, 0))?)?;
+        let socket = match self.impairment {
+            Some(impairment) => Arc::new(ImpairedSocket::new(socket, impairment, SOCKETS * self.number + index)),
+            None => socket,
+        };
+        Endpoint::new_with_abstract_socket(EndpointConfig::default(), None, socket, runtime)
+    }
+}

@@ -1,0 +1,209 @@
+//! The task that owns a client and carries for it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::frame::{MAX_TO_GAME, MAX_TO_WORLD, encode_frame_within};
+use ambit_proto::quic::Fingerprint;
+use ambit_proto::time::LocalTime;
+use bytes::Bytes;
+use quinn::Connection;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{sleep_until, timeout};
+
+use super::clock::Clock;
+use super::line::{self, FRAMES, Inbox, Inward, Peer, What};
+use super::sockets::Sockets;
+use super::traffic::Meter;
+use super::{INBOX, Options, Order};
+use crate::client::event::ViewEvent;
+use crate::client::lobby::Ending;
+use crate::client::{Client, ClientOutput};
+use crate::replica::factory::Factory;
+
+/// How long the last words of a client may take before its sockets are closed.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+pub(super) struct Task<F: Factory> {
+    client: Client<F>,
+    clock: Clock,
+    options: Options,
+    sockets: Arc<Sockets>,
+    /// Held for the lines to clone.
+    inbox: mpsc::Sender<Inward>,
+    inward: mpsc::Receiver<Inward>,
+    world: Option<Line>,
+    game: Option<Line>,
+    lines: JoinSet<()>,
+    last_line: u64,
+    /// Of the lobby server, once connected.
+    lobby: Option<IpAddr>,
+    meter: Arc<Meter>,
+}
+
+/// A line as the client's task sees it; dropping it closes the connection, after what was sent has left.
+struct Line {
+    number: u64,
+    frames: mpsc::Sender<Bytes>,
+    /// Once the call was taken.
+    connection: Option<Connection>,
+}
+
+impl<F> Task<F>
+where
+    F: Factory + Send + 'static,
+    F::View: Send,
+{
+    pub(super) fn new(options: Options, factory: F, meter: Arc<Meter>) -> Self {
+        let (inbox, inward) = mpsc::channel(INBOX);
+        Task {
+            client: Client::with_factory(&options.client, factory),
+            clock: Clock::start(),
+            sockets: Arc::new(Sockets::new(options.impairment, options.number)),
+            options,
+            inbox,
+            inward,
+            world: None,
+            game: None,
+            lines: JoinSet::new(),
+            last_line: 0,
+            lobby: None,
+            meter,
+        }
+    }
+
+    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order<F>>, events: mpsc::Sender<ViewEvent>) {
+        self.client.connect(self.clock.now());
+        let mut listening = true;
+        let mut handled = true;
+        loop {
+            self.carry_outputs();
+            if self.client.is_closed() && !self.client.has_events() {
+                break;
+            }
+            let deadline = self.client.next_deadline().map(|deadline| self.clock.instant(deadline));
+            tokio::select! {
+                order = orders.recv(), if handled => if let Some(order) = order {
+                    order(&mut self.client, self.clock.now());
+                } else {
+                    handled = false;
+                    self.client.quit(self.clock.now());
+                },
+                Some(inward) = self.inward.recv() => self.handle(inward),
+                permit = events.reserve(), if listening && self.client.has_events() => match permit {
+                    Ok(permit) => permit.send(self.client.poll_event().expect("an event waits")),
+                    Err(_) => listening = false,
+                },
+                () = sleep_until(deadline.unwrap_or_else(|| self.clock.instant(LocalTime::ZERO))), if deadline.is_some() => {
+                    self.client.handle_timeout(self.clock.now());
+                }
+            }
+            if !listening {
+                while self.client.poll_event().is_some() {}
+            }
+        }
+        self.part().await;
+    }
+
+    fn carry_outputs(&mut self) {
+        while let Some(output) = self.client.poll_output() {
+            match output {
+                ClientOutput::ConnectWorld => {
+                    let Options { server, trust, .. } = &self.options;
+                    let peer = Peer::World { server: server.clone(), trust: trust.clone() };
+                    self.world = Some(self.call(peer));
+                }
+                ClientOutput::ConnectGame { address, certificate_sha256 } => {
+                    let certificate = Fingerprint(certificate_sha256);
+                    let peer = Peer::Game { address, certificate, lobby: self.lobby };
+                    self.game = Some(self.call(peer));
+                }
+                ClientOutput::CloseWorld => self.world = None,
+                ClientOutput::CloseGame => self.game = None,
+                ClientOutput::World(message) => {
+                    let sent = self.world.as_ref().map(|line| line.send(encode_frame_within(&message, MAX_TO_WORLD)));
+                    if let Some(Err(ending)) = sent {
+                        self.world = None;
+                        self.client.handle_world_closed(self.clock.now(), ending);
+                    }
+                }
+                ClientOutput::Game(message) => {
+                    let sent = self.game.as_ref().map(|line| line.send(encode_frame_within(&message, MAX_TO_GAME)));
+                    if let Some(Err(ending)) = sent {
+                        self.game = None;
+                        self.client.handle_game_closed(self.clock.now(), ending);
+                    }
+                }
+                ClientOutput::Datagram(datagram) => {
+                    if let Some(connection) = self.game.as_ref().and_then(|line| line.connection.as_ref()) {
+                        // Lost like any other when it can't leave; the link sees to that, and the reader to a broken connection.
+                        let _ = connection.send_datagram(datagram);
+                    }
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, Inward { line, what }: Inward) {
+        let now = self.clock.now();
+        let is = |known: &Option<Line>| known.as_ref().is_some_and(|known| known.number == line);
+        let (world, game) = (is(&self.world), is(&self.game));
+        if let What::Connected(connection) = &what {
+            self.meter.add(connection);
+        }
+        match what {
+            What::Connected(connection) if world => {
+                self.lobby = Some(connection.remote_address().ip());
+                self.world.as_mut().expect("it is this one").connection = Some(connection);
+                self.client.handle_world_connected(now);
+            }
+            What::Connected(connection) if game => {
+                self.game.as_mut().expect("it is this one").connection = Some(connection);
+                self.client.handle_game_connected(now);
+            }
+            What::World(message) if world => self.client.handle_world_message(now, message),
+            What::Game(message) if game => self.client.handle_game_message(now, message),
+            What::Datagram(datagram) if game => self.client.handle_datagram(now, &datagram),
+            What::Closed(ending) if world => {
+                self.world = None;
+                self.client.handle_world_closed(now, ending);
+            }
+            What::Closed(ending) if game => {
+                self.game = None;
+                self.client.handle_game_closed(now, ending);
+            }
+            // Of a line that was given up, or of a kind that it has no business with.
+            _ => {}
+        }
+        while self.lines.try_join_next().is_some() {}
+    }
+
+    fn call(&mut self, peer: Peer) -> Line {
+        self.last_line += 1;
+        let number = self.last_line;
+        let (frames, to_send) = mpsc::channel(FRAMES);
+        tracing::debug!(line = number, ?peer, "calling");
+        let inbox = Inbox { line: number, sender: self.inbox.clone() };
+        self.lines.spawn(line::carry(peer, self.sockets.clone(), to_send, inbox));
+        Line { number, frames, connection: None }
+    }
+
+    /// Lets the lines say their last words.
+    async fn part(mut self) {
+        (self.world, self.game) = (None, None);
+        drop(self.inward);
+        let said = async { while self.lines.join_next().await.is_some() {} };
+        let _ = timeout(FAREWELL, said).await;
+        self.lines.shutdown().await;
+        let _ = timeout(FAREWELL, self.sockets.close()).await;
+    }
+}
+
+impl Line {
+    fn send<E: std::error::Error>(&self, frame: Result<Bytes, E>) -> Result<(), Ending> {
+        let frame = frame.map_err(|error| Ending::Broken(error.to_string()))?;
+        self.frames.try_send(frame).map_err(|_| Ending::Broken("the server does not read".to_owned()))
+    }
+}

@@ -1,0 +1,165 @@
+//! The shell over loopback, against a server that does what the tests say.
+//!
+//! What only real sockets show: TLS and trust, streams and datagrams, breaks. They wait for events, never for a number of
+//! milliseconds.
+
+mod server;
+
+use std::time::Duration;
+
+use ambit_proto::ids::RoomId;
+
+use super::*;
+use crate::client::event::{Connection, FieldValue, codes};
+use server::{Server, hosts};
+
+#[tokio::test]
+async fn a_client_is_welcomed_asks_and_quits() {
+    let server = Server::start();
+    let (handle, mut events) = start(options(&server), ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.name == "ann")).await;
+    let number = handle.request(Request::SetReady(true)).await.expect("running");
+    expect(&mut events, |event| *event == ViewEvent::Done { request: number }).await;
+    handle.quit().await.expect("running");
+    assert_eq!(closed(&mut events).await.0, codes::QUIT);
+    assert_eq!(events.next().await, None);
+    assert_eq!(handle.run(|_, _| ()).await, Err(Ended));
+    server.forgotten().await;
+}
+
+#[tokio::test]
+async fn a_client_whose_handles_are_gone_quits() {
+    let server = Server::start();
+    let (handle, mut events) = start(options(&server), ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    drop(handle);
+    assert_eq!(closed(&mut events).await.0, codes::QUIT);
+    server.forgotten().await;
+}
+
+#[tokio::test]
+async fn a_ticket_leads_into_the_game_through_bad_weather() {
+    let server = Server::start();
+    let weather = "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3".parse().expect("a spec");
+    let (handle, mut events) = start(Options { impairment: Some(weather), ..options(&server) }, ());
+    handle.request(Request::JoinRoom { room: RoomId(7), password: String::new() }).await.expect("running");
+    expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Enter(enter) if enter.own)).await;
+    let position = handle.run(|client, now| client.position(client.avatar()?.id, now)).await.expect("running");
+    assert!(position.is_some());
+    // The server answers each command by an event with its number, and has nothing else to say.
+    for _ in 0..20 {
+        let number = handle.act(Action::Move { x: 1.0, y: 2.0 }).await.expect("in a game");
+        let echo = |event: &ViewEvent| match event {
+            ViewEvent::Event(happening) => happening.fields[2].value == FieldValue::Number(number.into()),
+            _ => false,
+        };
+        expect(&mut events, echo).await;
+    }
+    let stats = handle.run(|client, _| client.stats()).await.expect("running");
+    assert!(stats.rtt.is_some() && stats.datagrams_down > 20, "{stats:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_drops_is_made_again() {
+    let server = Server::start();
+    let (_handle, mut events) = start(options(&server), ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if !welcome.resumed)).await;
+    server.drop_connections(0);
+    expect(&mut events, |event| matches!(event, ViewEvent::Connection(Connection::Broken { .. }))).await;
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.resumed)).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_closes_for_a_reason_is_over() {
+    let server = Server::start();
+    let (_handle, mut events) = start(options(&server), ());
+    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    server.drop_connections(27);
+    assert_eq!(closed(&mut events).await.0, "taken_over");
+}
+
+#[tokio::test]
+async fn the_first_certificate_is_remembered_and_another_one_refused() {
+    let (hosts, _directory) = hosts();
+    let mut server = Server::start();
+    for _ in 0..2 {
+        let options = Options { trust: Trust::FirstUse(hosts.clone()), ..options(&server) };
+        let (_handle, mut events) = start(options, ());
+        expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
+    }
+    let pin = hosts.pin(&server.address).expect("readable").expect("remembered");
+    assert_eq!(pin.fingerprint, server.fingerprint);
+
+    server.change_certificate();
+    let options = Options { trust: Trust::FirstUse(hosts.clone()), ..options(&server) };
+    let (_handle, mut events) = start(options, ());
+    let (code, message) = closed(&mut events).await;
+    assert_eq!(code, codes::CERTIFICATE_CHANGED);
+    for part in [&server.fingerprint.to_string(), &pin.fingerprint.to_string(), "line 1"] {
+        assert!(message.contains(part), "{part} is not in: {message}");
+    }
+}
+
+#[tokio::test]
+async fn another_certificate_than_the_pinned_one_is_refused() {
+    let server = Server::start();
+    let options = Options { trust: Trust::Pinned(Fingerprint([0; 32])), ..options(&server) };
+    let (_handle, mut events) = start(options, ());
+    assert_eq!(closed(&mut events).await.0, codes::CERTIFICATE_CHANGED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_where_nobody_answers_is_named_in_the_error() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let address = socket.local_addr().expect("bound").to_string();
+    let server = Options { server: address.clone(), ..pinned(Fingerprint([0; 32])) };
+    let (_handle, mut events) = start(server, ());
+    let (code, message) = closed(&mut events).await;
+    assert_eq!(code, codes::COULD_NOT_CONNECT);
+    assert!(message.contains(&address), "{message}");
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_named_in_the_error() {
+    let (_handle, mut events) = start(Options { server: "nowhere".to_owned(), ..pinned(Fingerprint([0; 32])) }, ());
+    let (code, message) = closed(&mut events).await;
+    assert_eq!(code, codes::COULD_NOT_CONNECT);
+    assert!(message.contains("nowhere") && message.contains("host:port"), "{message}");
+}
+
+fn options(server: &Server) -> Options {
+    Options { server: server.address.clone(), ..pinned(server.fingerprint) }
+}
+
+fn pinned(fingerprint: Fingerprint) -> Options {
+    let client = ClientConfig { name: "ann".to_owned(), ..ClientConfig::default() };
+    Options { server: String::new(), trust: Trust::Pinned(fingerprint), impairment: None, number: 0, client }
+}
+
+/// Waits for an event; others are passed over.
+async fn expect(events: &mut Events, wanted: impl Fn(&ViewEvent) -> bool) {
+    let mut passed = Vec::new();
+    let search = async {
+        loop {
+            match events.next().await {
+                Some(event) if wanted(&event) => return true,
+                Some(event) => passed.push(event),
+                None => return false,
+            }
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_mins(1), search).await;
+    assert_eq!(found, Ok(true), "passed: {passed:?}");
+}
+
+/// Code and message of the end.
+async fn closed(events: &mut Events) -> (String, String) {
+    loop {
+        match events.next().await {
+            Some(ViewEvent::Connection(Connection::Closed { code, message })) => return (code, message),
+            Some(_) => {}
+            None => panic!("ended without a reason"),
+        }
+    }
+}

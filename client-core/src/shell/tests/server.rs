@@ -1,0 +1,198 @@
+//! A lobby and a host of one game on loopback, in a few lines.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ambit_proto::control::game::{self, ClientToGame, GameToClient};
+use ambit_proto::control::world::client_to_world::Body as Ask;
+use ambit_proto::control::world::world_to_client::Body as Told;
+use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
+use ambit_proto::frame::{FrameDecoder, encode_frame};
+use ambit_proto::ids::Alias;
+use ambit_proto::link::{Link, LinkConfig, LinkEvent};
+use ambit_proto::message::{Command, Field, Notice, Record, end_records, write_record, write_stamp};
+use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, alpn, server_config};
+use ambit_proto::schema::{Component, Schema};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_proto::wire;
+use prost::Message;
+use quinn::{Connection, Endpoint, RecvStream, SendStream};
+use rustls::pki_types::PrivateKeyDer;
+
+use crate::shell::clock::Clock;
+use crate::trust::KnownHosts;
+
+pub(super) struct Server {
+    pub(super) address: String,
+    pub(super) fingerprint: Fingerprint,
+    endpoint: Endpoint,
+    connections: Arc<Mutex<Vec<Connection>>>,
+}
+
+impl Server {
+    pub(super) fn start() -> Self {
+        let (config, fingerprint) = certificate();
+        let endpoint = Endpoint::server(config, ([127, 0, 0, 1], 0).into()).expect("a free port");
+        let port = endpoint.local_addr().expect("bound").port();
+        let server = Server {
+            address: format!("127.0.0.1:{port}"),
+            fingerprint,
+            endpoint: endpoint.clone(),
+            connections: Arc::default(),
+        };
+        let connections = server.connections.clone();
+        tokio::spawn(async move {
+            while let Some(incoming) = endpoint.accept().await {
+                let Ok(connection) = incoming.await else { continue };
+                connections.lock().expect("no panic").push(connection.clone());
+                let way_in = Told::Ticket(pb::Ticket {
+                    room: 7,
+                    address: format!("0.0.0.0:{port}"),
+                    certificate_sha256: fingerprint.0.to_vec(),
+                    ticket: b"let me in".to_vec(),
+                });
+                tokio::spawn(async move {
+                    match alpn(&connection) {
+                        Some(protocol) if protocol == ALPN_GAME => host(connection).await,
+                        _ => lobby(connection, way_in).await,
+                    }
+                });
+            }
+        });
+        server
+    }
+
+    pub(super) fn change_certificate(&mut self) {
+        let (config, fingerprint) = certificate();
+        self.fingerprint = fingerprint;
+        self.endpoint.set_server_config(Some(config));
+    }
+
+    pub(super) fn drop_connections(&self, code: u32) {
+        for connection in self.connections.lock().expect("no panic").drain(..) {
+            connection.close(code.into(), b"");
+        }
+    }
+
+    /// Returns when no client is connected any more.
+    pub(super) async fn forgotten(self) {
+        let connections = std::mem::take(&mut *self.connections.lock().expect("no panic"));
+        for connection in connections {
+            connection.closed().await;
+        }
+    }
+}
+
+/// A known-hosts file, in a directory that goes with the second value.
+pub(super) fn hosts() -> (KnownHosts, impl Drop) {
+    struct Scratch(PathBuf);
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let directory = std::env::temp_dir().join(format!("ambit-shell-{}-{number}", std::process::id()));
+    (KnownHosts::at(directory.join("known_hosts")), Scratch(directory))
+}
+
+fn certificate() -> (quinn::ServerConfig, Fingerprint) {
+    let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
+    let certificate = made.cert.der().clone();
+    let fingerprint = Fingerprint::of(&certificate);
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_GAME]).expect("a key that fits");
+    (config, fingerprint)
+}
+
+async fn lobby(connection: Connection, way_in: Told) {
+    let Ok((mut out, mut back)) = connection.accept_bi().await else { return };
+    let mut decoder = FrameDecoder::new(1 << 20);
+    while let Some(ClientToWorld { request, body }) = read(&mut back, &mut decoder).await {
+        let room = Some(pb::Room { id: 7, ..pb::Room::default() });
+        let told = match body {
+            Some(Ask::Hello(hello)) => vec![Told::Welcome(pb::Welcome {
+                name: hello.name,
+                player: 3,
+                resumed: !hello.resume_token.is_empty(),
+                resume_token: vec![9; 16],
+                ..pb::Welcome::default()
+            })],
+            Some(Ask::JoinRoom(_)) => {
+                vec![Told::RoomJoined(pb::RoomJoined { room, players: Vec::new() }), way_in.clone()]
+            }
+            Some(Ask::RequestTicket(_)) => vec![way_in.clone()],
+            _ => vec![Told::Done(pb::Done {})],
+        };
+        for body in told {
+            write(&mut out, &WorldToClient { request, body: Some(body) }).await;
+        }
+    }
+}
+
+/// A room with one avatar, which answers each command by an event with its number.
+async fn host(connection: Connection) {
+    let Ok((mut out, mut back)) = connection.accept_bi().await else { return };
+    let mut decoder = FrameDecoder::new(1 << 20);
+    let Some(ClientToGame { .. }) = read(&mut back, &mut decoder).await else { return };
+    let clock = Clock::start();
+    let schema = Schema::example();
+    let joined =
+        game::Joined { room: 7, delay_ms: 150, tick_hz: 20, schema: Some((&schema).into()), ..Default::default() };
+    write(&mut out, &GameToClient { body: Some(game::game_to_client::Body::Joined(joined)) }).await;
+
+    let mut link = Link::new(LinkConfig::default());
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    loop {
+        tokio::select! {
+            datagram = connection.read_datagram() => {
+                let Ok(datagram) = datagram else { return };
+                link.handle_datagram(clock.now(), &datagram).expect("a datagram of a client's");
+            }
+            _ = ticks.tick() => tick(&mut link, clock, &connection, &schema),
+        }
+    }
+}
+
+fn tick(link: &mut Link, clock: Clock, connection: &Connection, schema: &Schema) {
+    let now = clock.now();
+    link.handle_timeout(now);
+    while let Some(event) = link.poll_event() {
+        let LinkEvent::Message(message) = event else { continue };
+        let command: Command = wire::decode(&message).expect("a command");
+        let effect = GameTime::from_micros(now.micros()) + Duration::from_millis(150);
+        let here = Field::Position(Position::on_ground(1.0, 1.0));
+        let fields = vec![Field::Object(None), here, Field::Number(command.number.into())];
+        let mut notice = Notice::Event { kind: 0, effect, fields };
+        link.send_reliable(now, wire::encode(&mut notice).into(), None).expect("room");
+    }
+    let stamp = GameTime::from_micros(now.micros());
+    let components = vec![(0, Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)))];
+    let alias = Alias { slot: 0, epoch: 0 };
+    let mut enter = Record::Enter { alias, kind: 0, at: GameTime::ZERO, own: true, components };
+    let mut bytes = Vec::new();
+    link.write_datagram(now, &mut bytes, |writer, _| {
+        let base = write_stamp(stamp, writer);
+        write_record(&mut enter, schema, base, writer);
+        end_records(writer);
+    });
+    let _ = connection.send_datagram(bytes.into());
+}
+
+async fn read<M: Message + Default>(stream: &mut RecvStream, decoder: &mut FrameDecoder) -> Option<M> {
+    loop {
+        if let Some(frame) = decoder.poll_frame().expect("short frames") {
+            return Some(M::decode(frame).expect("a message"));
+        }
+        let chunk = stream.read_chunk(usize::MAX, true).await.ok()??;
+        decoder.push(&chunk.bytes);
+    }
+}
+
+async fn write(stream: &mut SendStream, message: &impl Message) {
+    let _ = stream.write_chunk(encode_frame(message)).await;
+}

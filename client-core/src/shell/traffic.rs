@@ -1,0 +1,81 @@
+//! How much goes through a client's sockets.
+//!
+//! Connections go in as they come about, sums come out: UDP payload, QUIC's own packets included, those of connections that are
+//! gone as well. Of a gone connection only its sums are kept.
+
+use std::ops::AddAssign;
+use std::sync::{Mutex, PoisonError};
+
+use quinn::{Connection, ConnectionStats};
+
+/// UDP payload in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Datagrams received.
+    pub datagrams_down: u64,
+    /// Their bytes.
+    pub bytes_down: u64,
+    /// Datagrams sent.
+    pub datagrams_up: u64,
+    /// Their bytes.
+    pub bytes_up: u64,
+}
+
+/// Counts what a client's connections carry.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    gone: Traffic,
+    /// A lobby and a game mostly.
+    living: Vec<Connection>,
+}
+
+impl Meter {
+    pub(super) fn add(&self, connection: &Connection) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.settle();
+        state.living.push(connection.clone());
+    }
+
+    pub(super) fn read(&self) -> Traffic {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.settle();
+        let mut sum = state.gone;
+        for connection in &state.living {
+            sum += connection.stats().into();
+        }
+        sum
+    }
+}
+
+impl State {
+    fn settle(&mut self) {
+        for connection in self.living.extract_if(.., |connection| connection.close_reason().is_some()) {
+            self.gone += connection.stats().into();
+        }
+    }
+}
+
+impl From<ConnectionStats> for Traffic {
+    fn from(stats: ConnectionStats) -> Self {
+        Traffic {
+            datagrams_down: stats.udp_rx.datagrams,
+            bytes_down: stats.udp_rx.bytes,
+            datagrams_up: stats.udp_tx.datagrams,
+            bytes_up: stats.udp_tx.bytes,
+        }
+    }
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Traffic) {
+        self.datagrams_down += other.datagrams_down;
+        self.bytes_down += other.bytes_down;
+        self.datagrams_up += other.datagrams_up;
+        self.bytes_up += other.bytes_up;
+    }
+}

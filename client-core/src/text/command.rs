@@ -1,0 +1,306 @@
+//! The commands of the console, one a line.
+//!
+//! A line goes in, a [`Line`] or a [`Mistake`] comes out; nothing is carried out here. Empty lines and those that
+//! begin with `#` say nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::ids::RoomId;
+
+use crate::client::model::Audience;
+
+/// What a line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// List the rooms.
+    Rooms,
+    /// Make a room.
+    Create {
+        /// Its name.
+        name: String,
+        /// What is played.
+        game: String,
+        /// Seats; 0 for the server's default.
+        capacity: u32,
+        /// Empty for none.
+        password: String,
+        /// The game's and the room's own.
+        parameters: BTreeMap<String, String>,
+    },
+    /// Go into a room.
+    Join {
+        /// By number or, if there is just one of that name, by name.
+        room: RoomName,
+        /// Empty for none.
+        password: String,
+    },
+    /// Start the room's game.
+    Start,
+    /// Say whether one is ready.
+    Ready(bool),
+    /// Go back to the lobby.
+    Leave,
+    /// Who is there.
+    Players,
+    /// Take another name.
+    Nick(String),
+    /// Talk; `None` for the room, or the lobby when one is in no room.
+    Say(Option<Audience>, String),
+    /// Throw somebody out of the room, by name.
+    Kick(String),
+    /// Walk there, in metres.
+    Move(f32, f32),
+    /// Hold these controls, a bit each, until changed.
+    Keys(u32),
+    /// Cast a spell.
+    Cast(String, Option<(f32, f32)>),
+    /// What lies around.
+    Objects,
+    /// Print updates or not.
+    Watch(bool),
+    /// Figures of the connection.
+    Stats,
+    /// Do nothing for a while.
+    Wait(Duration),
+    /// Do nothing until an event comes, or the time is over.
+    WaitFor(String, Duration),
+    /// Leave for good.
+    Quit,
+    /// The list of commands.
+    Help,
+}
+
+/// How a line names a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomName {
+    /// By its number.
+    Id(RoomId),
+    /// By its name.
+    Name(String),
+}
+
+/// A line that makes no sense; says what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Mistake(String);
+
+/// Names of the controls, by bit.
+pub const CONTROLS: [&str; 10] = ["left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use"];
+
+/// How long `wait-for` waits if it isn't told.
+pub const WAIT_FOR: Duration = Duration::from_secs(5);
+
+/// The list of commands, a line each.
+pub const HELP: &[(&str, &str)] = &[
+    ("rooms", "list the rooms"),
+    ("create NAME game=GAME [capacity=N] [password=TEXT] [key=value ...]", "make a room and go into it as its host"),
+    ("join ID [password=TEXT]", "go into a room, by its number or its name"),
+    ("start", "start the room's game (its host only)"),
+    ("ready on|off", "say that you are ready, or not"),
+    ("leave", "go back to the lobby"),
+    ("players", "who is in the room, or in the lobby"),
+    ("nick NAME", "take another name"),
+    ("say TEXT", "talk to the room, or to the lobby; '@NAME TEXT' whispers, '!TEXT' goes to the lobby"),
+    ("kick NAME", "throw a player out of the room (its host only)"),
+    ("move X Y", "walk there, in metres"),
+    ("cast SPELL [X Y]", "cast a spell, perhaps at a place"),
+    ("keys up,fire", "hold these controls until changed; 'keys none' lets go"),
+    ("objects", "what lies around"),
+    ("watch on|off", "print updates, or don't"),
+    ("stats", "figures of the connection"),
+    ("wait 500ms", "do nothing for a while"),
+    ("wait-for EVENT [5s]", "go on when an event of that kind has come since the last wait-for"),
+    ("quit", "leave"),
+    ("help", "this list"),
+];
+
+/// Reads a line; `None` if it says nothing.
+pub fn parse(line: &str) -> Result<Option<Line>, Mistake> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let (verb, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let parsed = match (verb, words.as_slice()) {
+        ("rooms", []) => Line::Rooms,
+        ("create", [name, options @ ..]) => create(name, options)?,
+        ("join", [room, options @ ..]) => join(room, options)?,
+        ("start", []) => Line::Start,
+        ("ready", [] | ["on"]) => Line::Ready(true),
+        ("ready", ["off"]) => Line::Ready(false),
+        ("leave", []) => Line::Leave,
+        ("players", []) => Line::Players,
+        ("nick", [_, ..]) => Line::Nick(rest.to_owned()),
+        ("say", [_, ..]) => say(rest)?,
+        ("kick", [_, ..]) => Line::Kick(rest.to_owned()),
+        ("move", [x, y]) => Line::Move(metres(x)?, metres(y)?),
+        ("keys", [names]) => Line::Keys(keys(names)?),
+        ("cast", [spell]) => Line::Cast((*spell).to_owned(), None),
+        ("cast", [spell, x, y]) => Line::Cast((*spell).to_owned(), Some((metres(x)?, metres(y)?))),
+        ("objects", []) => Line::Objects,
+        ("watch", ["on"]) => Line::Watch(true),
+        ("watch", ["off"]) => Line::Watch(false),
+        ("stats", []) => Line::Stats,
+        ("wait", [time]) => Line::Wait(duration(time)?),
+        ("wait-for", [event]) => Line::WaitFor((*event).to_owned(), WAIT_FOR),
+        ("wait-for", [event, time]) => Line::WaitFor((*event).to_owned(), duration(time)?),
+        ("quit" | "exit", []) => Line::Quit,
+        ("help", []) => Line::Help,
+        _ => return Err(unknown(verb, line)),
+    };
+    Ok(Some(parsed))
+}
+
+/// A time as people write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is seconds.
+pub fn duration(text: &str) -> Result<Duration, Mistake> {
+    let bad = || Mistake(format!("'{text}' is no time; expected something like 500ms, 5s or 2m"));
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let number: f64 = digits.parse().map_err(|_| bad())?;
+    let seconds = match &text[digits.len()..] {
+        "ms" => number / 1_000.0,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        _ => return Err(bad()),
+    };
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() <= 86_400).ok_or_else(bad)
+}
+
+fn create(name: &str, options: &[&str]) -> Result<Line, Mistake> {
+    let mut parameters = options_of(options)?;
+    let game = parameters
+        .remove("game")
+        .ok_or_else(|| Mistake("which game? expected create NAME game=GAME, for example game=field".into()))?;
+    let password = parameters.remove("password").unwrap_or_default();
+    let capacity = match parameters.remove("capacity") {
+        Some(text) => text.parse().map_err(|_| Mistake(format!("capacity={text} is no number of seats")))?,
+        None => 0,
+    };
+    Ok(Line::Create { name: name.to_owned(), game, capacity, password, parameters })
+}
+
+fn join(room: &str, options: &[&str]) -> Result<Line, Mistake> {
+    let mut options = options_of(options)?;
+    let password = options.remove("password").unwrap_or_default();
+    if let Some((key, _)) = options.first_key_value() {
+        return Err(Mistake(format!("join does not know '{key}'; expected join ID [password=TEXT]")));
+    }
+    let room = room.parse().map_or_else(|_| RoomName::Name(room.to_owned()), |id| RoomName::Id(RoomId(id)));
+    Ok(Line::Join { room, password })
+}
+
+fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, Mistake> {
+    let mut options = BTreeMap::new();
+    for word in words {
+        let (key, value) = word.split_once('=').ok_or_else(|| Mistake(format!("'{word}' should be key=value")))?;
+        if options.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(Mistake(format!("'{key}' stands twice")));
+        }
+    }
+    Ok(options)
+}
+
+fn say(text: &str) -> Result<Line, Mistake> {
+    if let Some(whisper) = text.strip_prefix('@') {
+        let (name, text) = whisper.split_once(' ').ok_or_else(|| Mistake("expected say @NAME TEXT".into()))?;
+        return Ok(Line::Say(Some(Audience::Named(name.to_owned())), text.trim().to_owned()));
+    }
+    match text.strip_prefix('!') {
+        Some(text) => Ok(Line::Say(Some(Audience::Lobby), text.trim().to_owned())),
+        None => Ok(Line::Say(None, text.to_owned())),
+    }
+}
+
+/// Any number: whether it lies on the map is for the server to say.
+fn metres(text: &str) -> Result<f32, Mistake> {
+    text.parse().map_err(|_| Mistake(format!("'{text}' is no number of metres")))
+}
+
+fn keys(names: &str) -> Result<u32, Mistake> {
+    if names == "none" {
+        return Ok(0);
+    }
+    names.split(',').try_fold(0, |held, name| {
+        let numbered = name.parse().ok().filter(|&bit: &usize| bit < 32);
+        let bit = CONTROLS.iter().position(|&control| control == name).or(numbered);
+        let bit = bit.ok_or_else(|| {
+            Mistake(format!(
+                "unknown control '{name}'; there are {}, numbers from 0 to 31, and none",
+                CONTROLS.join(", ")
+            ))
+        })?;
+        Ok(held | 1 << bit)
+    })
+}
+
+fn unknown(verb: &str, line: &str) -> Mistake {
+    match HELP.iter().find(|(usage, _)| usage.split_whitespace().next() == Some(verb)) {
+        Some((usage, _)) => Mistake(format!("'{line}' can't be read; expected {usage}")),
+        None => Mistake(format!("unknown command '{verb}'; 'help' lists them all")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_as_they_are_documented() {
+        check("rooms", Line::Rooms);
+        check("  join 3 ", Line::Join { room: RoomName::Id(RoomId(3)), password: String::new() });
+        check("join meadow", Line::Join { room: RoomName::Name("meadow".into()), password: String::new() });
+        check("say hello there", Line::Say(None, "hello there".into()));
+        check("say @bob psst", Line::Say(Some(Audience::Named("bob".into())), "psst".into()));
+        check("move 10 20.5", Line::Move(10.0, 20.5));
+        check("keys up,fire", Line::Keys(0b1_0100));
+        check("cast bolt 1 2", Line::Cast("bolt".into(), Some((1.0, 2.0))));
+        check("wait 500ms", Line::Wait(Duration::from_millis(500)));
+        check("wait-for started", Line::WaitFor("started".into(), WAIT_FOR));
+        check("wait-for leave 1.5s", Line::WaitFor("leave".into(), Duration::from_millis(1_500)));
+        let parameters = [("npcs".to_owned(), "5".to_owned())].into();
+        let (name, game) = ("den".to_owned(), "field".to_owned());
+        check(
+            "create den game=field capacity=4 npcs=5",
+            Line::Create { name, game, capacity: 4, password: String::new(), parameters },
+        );
+    }
+
+    #[test]
+    fn empty_lines_and_remarks_say_nothing() {
+        assert_eq!(parse("   "), Ok(None));
+        assert_eq!(parse("# a remark"), Ok(None));
+    }
+
+    #[test]
+    fn a_mistake_says_what_was_expected() {
+        for (line, hint) in [
+            ("jump", "help"),
+            ("move 1", "move X Y"),
+            ("move here there", "metres"),
+            ("create den", "game="),
+            ("create den game=field npcs", "key=value"),
+            ("keys sideways", "left"),
+            ("wait long", "500ms"),
+            ("wait -5s", "500ms"),
+        ] {
+            let mistake = parse(line).expect_err(line).to_string();
+            assert!(mistake.contains(hint), "{line}: {mistake}");
+        }
+    }
+
+    #[test]
+    fn each_documented_command_is_known() {
+        for (usage, _) in HELP {
+            let verb = usage.split_whitespace().next().expect("a verb");
+            if let Err(Mistake(text)) = parse(verb) {
+                assert!(!text.contains("unknown command"), "{verb}");
+            }
+        }
+    }
+
+    fn check(line: &str, expected: Line) {
+        assert_eq!(parse(line), Ok(Some(expected)), "{line}");
+    }
+}

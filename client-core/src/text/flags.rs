@@ -1,0 +1,69 @@
+//! Command-line flags that the console and the bots have in common, and what follows from them.
+//!
+//! Each flag is declared here once, with its variable, its default and its help.
+
+use std::io;
+
+use ambit_proto::impair::Impairment;
+use tracing_subscriber::EnvFilter;
+
+use crate::shell::Trust;
+use crate::trust::{KnownHosts, TrustError};
+
+const SERVER_HELP: &str = "The server, host:port.
+
+Its certificate is remembered at the first contact, as ssh does it: in the file that AMBIT_KNOWN_HOSTS names, else in \
+$XDG_CONFIG_HOME/ambit/known_hosts, else in ~/.config/ambit/known_hosts.";
+
+/// Which server, and over what kind of network.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Target {
+    /// The server, host:port.
+    #[arg(long, value_name = "ADDR", env = "AMBIT_SERVER", default_value = "127.0.0.1:7777", value_parser = address)]
+    #[arg(long_help = SERVER_HELP)]
+    pub server: String,
+
+    /// Bad weather in the client's own socket, both ways.
+    ///
+    /// For example loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7: loss, duplicate and reorder in
+    /// per cent, delay in one direction. Every part may be left out.
+    #[arg(long, value_name = "SPEC", env = "AMBIT_IMPAIR")]
+    pub impair: Option<Impairment>,
+}
+
+/// Trust on first use, with the user's known-hosts file.
+pub fn trust() -> Result<Trust, TrustError> {
+    KnownHosts::of_user(|name| std::env::var_os(name)).map(Trust::FirstUse)
+}
+
+/// Logs to the standard error if `AMBIT_LOG` says what (`debug`, `ambit_client_core=trace`); else there are none.
+pub fn start_log() {
+    if let Ok(filter) = EnvFilter::try_from_env("AMBIT_LOG") {
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    }
+}
+
+/// Whether it can be an address at all; whether there is such a host shows at the call.
+fn address(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0) => {
+            Ok(text.to_owned())
+        }
+        _ => Err("expected host:port, like 127.0.0.1:7777".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_host_and_a_port() {
+        for good in ["127.0.0.1:7777", "[::1]:7777", "example.org:1"] {
+            assert_eq!(address(good), Ok(good.to_owned()));
+        }
+        for bad in ["", "example.org", ":7777", "a:0", "a:70000", "a:b"] {
+            assert!(address(bad).is_err(), "{bad}");
+        }
+    }
+}

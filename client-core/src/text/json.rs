@@ -1,0 +1,230 @@
+//! View events as JSON objects, one a line.
+//!
+//! A contract: every object has `ev`; everything in a game has `t`, the room's time in milliseconds; `enter` has `id`, `kind`, `x`, `y`, `z` and
+//! `components` by name; `event` has `effect` (ms) and `late`; `error` has a stable `code` and a `message`. More keys may come; none
+//! changes its meaning. Positions are metres, rounded to a millimetre.
+
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use serde_json::{Map, Value as Json, json};
+
+use crate::client::event::{Connection, Enter, FieldValue, Happening, Named, Started, Update, Value, ViewEvent, codes};
+use crate::client::model::{Player, Room};
+
+/// What `ev` can be: the events of a view, and what the console itself prints.
+pub const KINDS: &[&str] = &[
+    "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event", "chat", "players",
+    "renamed", "objects", "stats", "left", "help", "error",
+];
+
+/// The event's line, or none for those that are no concern of a script.
+pub fn event(event: &ViewEvent) -> Option<Json> {
+    let json = match event {
+        ViewEvent::Welcome(welcome) => json!({
+            "ev": "welcome", "player": welcome.player.0, "name": welcome.name, "resumed": welcome.resumed,
+            "room": welcome.room.map(|room| room.0), "grace_ms": welcome.grace.as_millis() as u64,
+            "games": welcome.games.iter().map(|game| &game.name).collect::<Vec<_>>(),
+        }),
+        ViewEvent::Rooms { rooms, .. } => json!({ "ev": "rooms", "rooms": rooms.iter().map(room).collect::<Vec<_>>() }),
+        ViewEvent::Created { room: created, .. } => with("created", &[("room", json!(created.id.0))], room(created)),
+        ViewEvent::Joined { room: joined, players, .. } => {
+            with("joined", &[("room", json!(joined.id.0)), ("members", players_of(players))], room(joined))
+        }
+        ViewEvent::Left { room, code, message, .. } => {
+            json!({ "ev": "left", "room": room.0, "reason": code, "message": message })
+        }
+        ViewEvent::Players { room, players, .. } => {
+            json!({ "ev": "players", "room": room.map(|room| room.0), "players": players_of(players) })
+        }
+        ViewEvent::Renamed { player, name, .. } => json!({ "ev": "renamed", "player": player.0, "name": name }),
+        ViewEvent::Chat(chat) => json!({
+            "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name, "from_id": chat.from.0, "text": chat.text,
+        }),
+        ViewEvent::Started(started) => self::started(started),
+        ViewEvent::Enter(enter) => self::enter(enter),
+        ViewEvent::Update(update) => self::update(update),
+        ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
+        ViewEvent::Event(happening) => self::happening(happening),
+        ViewEvent::Error(failure) => error(&failure.code, &failure.message),
+        ViewEvent::Connection(connection) => self::connection(connection)?,
+        ViewEvent::RoomChanged(_) | ViewEvent::RoomGone(_) | ViewEvent::Done { .. } => return None,
+    };
+    Some(json)
+}
+
+/// Something went wrong.
+pub fn error(code: &str, message: &str) -> Json {
+    json!({ "ev": "error", "code": code, "message": message })
+}
+
+/// An object as it stands at `t`, for lists.
+pub fn object(id: u32, kind: &str, own: bool, position: Position, components: &[Named<Value>]) -> Json {
+    let mut object = json!({ "id": id, "kind": kind, "own": own });
+    add_state(&mut object, Some(position), components);
+    object
+}
+
+/// Milliseconds of room time.
+pub fn ms(time: GameTime) -> u64 {
+    time.millis()
+}
+
+fn started(started: &Started) -> Json {
+    json!({
+        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.again, "address": started.address,
+        "game": started.game, "delay": started.delay.as_millis() as u64, "tick": started.tick_hz, "width": started.map.width_m,
+        "height": started.map.height_m, "cell": started.map.cell_m, "inner": started.map.inner, "outer": started.map.outer, "spells": started.spells,
+    })
+}
+
+fn enter(enter: &Enter) -> Json {
+    let mut json = json!({ "ev": "enter", "t": ms(enter.t), "id": enter.id, "kind": &*enter.kind, "own": enter.own });
+    add_state(&mut json, Some(enter.position), &enter.components);
+    json
+}
+
+fn update(update: &Update) -> Json {
+    let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id });
+    let position = update.components.iter().find_map(|component| match component.value {
+        Value::Path { position, .. } => Some(position),
+        _ => None,
+    });
+    add_state(&mut json, position, &update.components);
+    json
+}
+
+fn happening(happening: &Happening) -> Json {
+    let Happening { name, t, effect, late, fields } = happening;
+    let mut json = json!({ "ev": "event", "t": ms(*t), "name": &**name, "effect": ms(*effect), "late": late });
+    for field in fields {
+        json[&*field.name] = match field.value {
+            FieldValue::Object(id) => json!(id),
+            FieldValue::Position(position) => place(position),
+            FieldValue::Number(number) => json!(number),
+        };
+    }
+    json
+}
+
+/// Only what ends something is worth a line: reconnecting is the client's business.
+fn connection(connection: &Connection) -> Option<Json> {
+    match connection {
+        Connection::Closed { code, .. } if code == codes::QUIT => None,
+        Connection::Closed { code, message } | Connection::GameClosed { code, message } => Some(error(code, message)),
+        Connection::Broken { reason, .. } => Some(error(codes::CONNECTION_LOST, reason)),
+        Connection::GameBroken { reason, .. } => Some(error("game_connection_lost", reason)),
+        Connection::Connecting { .. } => None,
+    }
+}
+
+/// `x`, `y`, `z`, the components by name, and the name, if there is one, where people look for it.
+fn add_state(json: &mut Json, position: Option<Position>, components: &[Named<Value>]) {
+    if let Some(position) = position {
+        let place = place(position);
+        for axis in ["x", "y", "z"] {
+            json[axis] = place[axis].clone();
+        }
+    }
+    let mut named = Map::new();
+    for component in components {
+        named.insert(component.name.to_string(), value(&component.value));
+        if let (Value::Text(text), "name") = (&component.value, &*component.name) {
+            json["name"] = json!(text);
+        }
+    }
+    json["components"] = Json::Object(named);
+}
+
+fn value(value: &Value) -> Json {
+    match value {
+        Value::Path { to: Some((position, time)), .. } => {
+            let mut to = place(*position);
+            to["t"] = json!(ms(*time));
+            json!({ "to": to })
+        }
+        Value::Path { to: None, .. } => json!({ "to": null }),
+        Value::Gauge(gauge) => {
+            json!({ "value": round(gauge.value), "rate": round(gauge.rate), "max": round(gauge.max) })
+        }
+        Value::Flag(flag) => json!(flag),
+        Value::Number(number) => json!(number),
+        Value::Text(text) => json!(text),
+    }
+}
+
+fn place(position: Position) -> Json {
+    json!({ "x": round(position.x), "y": round(position.y), "z": round(position.z) })
+}
+
+/// To a thousandth: what a float can't hold is noise to a reader.
+fn round(value: f32) -> f64 {
+    (f64::from(value) * 1_000.0).round() / 1_000.0
+}
+
+fn room(room: &Room) -> Json {
+    json!({
+        "id": room.id.0, "name": room.name, "game": room.game, "players": room.players, "capacity": room.capacity, "running": room.running,
+        "password": room.has_password, "host": room.host.0, "parameters": room.parameters,
+    })
+}
+
+fn players_of(players: &[Player]) -> Json {
+    let player = |player: &Player| {
+        json!({
+            "id": player.id.0, "name": player.name, "ready": player.ready, "host": player.host, "connected": player.connected,
+        })
+    };
+    players.iter().map(player).collect()
+}
+
+fn with(ev: &str, first: &[(&str, Json)], mut json: Json) -> Json {
+    json["ev"] = json!(ev);
+    for (key, value) in first {
+        json[*key] = value.clone();
+    }
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_enter_has_what_the_contract_names() {
+        let components = vec![
+            Named { name: "name".into(), value: Value::Text("ann".into()) },
+            Named { name: "alive".into(), value: Value::Flag(true) },
+        ];
+        let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
+        let json = event(&ViewEvent::Enter(Enter { id: 7, kind: "avatar".into(), own: true, t, position, components }));
+        let expected = json!({
+            "ev": "enter", "t": 1250, "id": 7, "kind": "avatar", "own": true, "x": 1.0, "y": 2.25, "z": 0.0, "name": "ann",
+            "components": { "name": "ann", "alive": true },
+        });
+        assert_eq!(json, Some(expected));
+    }
+
+    #[test]
+    fn an_event_says_when_it_takes_effect_and_whether_it_was_late() {
+        let happening = Happening {
+            name: "damage".into(),
+            t: GameTime::from_millis(900),
+            effect: GameTime::from_millis(1_000),
+            late: false,
+            fields: vec![
+                Named { name: "target".into(), value: FieldValue::Object(Some(3)) },
+                Named { name: "amount".into(), value: FieldValue::Number(25) },
+            ],
+        };
+        let expected = json!({ "ev": "event", "t": 900, "name": "damage", "effect": 1000, "late": false, "target": 3, "amount": 25 });
+        assert_eq!(event(&ViewEvent::Event(happening)), Some(expected));
+    }
+
+    #[test]
+    fn errors_have_a_code_and_a_message() {
+        assert_eq!(
+            error("room_full", "no seat left"),
+            json!({ "ev": "error", "code": "room_full", "message": "no seat left" })
+        );
+    }
+}

@@ -1,0 +1,321 @@
+//! Trust on first use, as ssh does it.
+//!
+//! A server's address and the fingerprint of the certificate that it shows go in; "known", "new, remembered from now on" or
+//! an error that says what to do comes out. The memory is a text file with a line per server, `host:port sha256-hex`; empty
+//! lines and lines that start with `#` are kept and skipped.
+//!
+//! Invariants:
+//! 1. A server that is in the file is trusted with that fingerprint and no other one.
+//! 2. The file is replaced whole (a temporary file, then a rename) under a lock, so that clients that start together lose no
+//!    line, and a crash leaves the old file or the new one.
+//! 3. A file that can't be understood is an error: skipping a bad line would trust whoever comes.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ambit_proto::quic::Fingerprint;
+
+/// A known-hosts file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownHosts {
+    path: PathBuf,
+}
+
+/// What is known of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// The certificate that it is to show.
+    pub fingerprint: Fingerprint,
+    /// The line of the file, from 1.
+    pub line: usize,
+}
+
+/// Why a server may be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It shows what it has shown before.
+    Known,
+    /// It was not known; it is now.
+    New,
+}
+
+/// Why a server is not trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// It shows something else than before.
+    #[error(
+        "the certificate of {server} has changed: somebody may be listening in, or the server was set up anew.\n\
+         known  {known}\n\
+         shown  {shown}\n\
+         If you know that it is the right one, remove line {line} of {} and connect again.",
+        path.display()
+    )]
+    Changed {
+        /// The server.
+        server: String,
+        /// What it has shown before.
+        known: Fingerprint,
+        /// What it shows now.
+        shown: Fingerprint,
+        /// The file.
+        path: PathBuf,
+        /// The line of the file, from 1.
+        line: usize,
+    },
+    /// A line of the file makes no sense.
+    #[error("line {line} of {} is not \"host:port\" and 64 hexadecimal digits: correct or remove it", path.display())]
+    BadLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The file can't be read or written.
+    #[error("can't {what} {}: {error}. AMBIT_KNOWN_HOSTS names another file", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// Nothing says where the file is.
+    #[error("no place for known hosts: set AMBIT_KNOWN_HOSTS to a file, or HOME to a directory")]
+    NoPlace,
+}
+
+impl KnownHosts {
+    /// The file at `path`; it need not exist yet.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        KnownHosts { path: path.into() }
+    }
+
+    /// The user's file: `$AMBIT_KNOWN_HOSTS`, else `$XDG_CONFIG_HOME/ambit/known_hosts`, else
+    /// `$HOME/.config/ambit/known_hosts`. `variable` looks a variable up; an empty one counts as not set.
+    pub fn of_user(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = set("AMBIT_KNOWN_HOSTS")
+            .or_else(|| Some(set("XDG_CONFIG_HOME")?.join("ambit/known_hosts")))
+            .or_else(|| Some(set("HOME")?.join(".config/ambit/known_hosts")));
+        path.map(Self::at).ok_or(TrustError::NoPlace)
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is known of `server` (`"host:port"`).
+    pub fn pin(&self, server: &str) -> Result<Option<Pin>, TrustError> {
+        self.find(&self.read()?, server)
+    }
+
+    /// Whether `server` may show `shown`; a server that was not known is remembered.
+    pub fn check(&self, server: &str, shown: Fingerprint) -> Result<Verdict, TrustError> {
+        if let Some(pin) = self.pin(server)? {
+            return self.compare(server, pin, shown);
+        }
+        let _locked = self.lock()?;
+        let text = self.read()?;
+        // Another client may have come first.
+        if let Some(pin) = self.find(&text, server)? {
+            return self.compare(server, pin, shown);
+        }
+        self.replace(&appended(text, server, shown))?;
+        Ok(Verdict::New)
+    }
+
+    /// The error for a `server` that shows another certificate than `pin`.
+    pub fn changed(&self, server: &str, pin: Pin, shown: Fingerprint) -> TrustError {
+        let Pin { fingerprint: known, line } = pin;
+        TrustError::Changed { server: server.to_owned(), known, shown, path: self.path.clone(), line }
+    }
+
+    fn compare(&self, server: &str, pin: Pin, shown: Fingerprint) -> Result<Verdict, TrustError> {
+        if pin.fingerprint == shown { Ok(Verdict::Known) } else { Err(self.changed(server, pin, shown)) }
+    }
+
+    fn find(&self, text: &str, server: &str) -> Result<Option<Pin>, TrustError> {
+        let mut found = None;
+        for (index, line) in text.lines().enumerate() {
+            let line_number = index + 1;
+            let bad = || TrustError::BadLine { path: self.path.clone(), line: line_number };
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let mut words = line.split_whitespace();
+            let (Some(name), Some(digits), None) = (words.next(), words.next(), words.next()) else {
+                return Err(bad());
+            };
+            let fingerprint = digits.parse().map_err(|_| bad())?;
+            if name.eq_ignore_ascii_case(server) && found.is_none() {
+                found = Some(Pin { fingerprint, line: line_number });
+            }
+        }
+        Ok(found)
+    }
+
+    fn read(&self) -> Result<String, TrustError> {
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Ok(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(self.io("read", error)),
+        }
+    }
+
+    /// Held until the file that this returns is dropped.
+    fn lock(&self) -> Result<File, TrustError> {
+        if let Some(directory) = self.path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+            fs::create_dir_all(directory).map_err(|error| self.io("make the directory of", error))?;
+        }
+        let file = File::create(self.beside("lock")).map_err(|error| self.io("lock", error))?;
+        file.lock().map_err(|error| self.io("lock", error))?;
+        Ok(file)
+    }
+
+    fn replace(&self, text: &str) -> Result<(), TrustError> {
+        let temporary = self.beside("new");
+        let write = || {
+            let mut file = File::create(&temporary)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&temporary, &self.path)
+        };
+        write().map_err(|error| self.io("write", error))
+    }
+
+    fn beside(&self, extension: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".");
+        path.push(extension);
+        path.into()
+    }
+
+    fn io(&self, what: &'static str, error: io::Error) -> TrustError {
+        TrustError::Io { what, path: self.path.clone(), error }
+    }
+}
+
+fn appended(mut text: String, server: &str, shown: Fingerprint) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text + &format!("{server} {shown}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    const SERVER: &str = "127.0.0.1:7777";
+    const ONE: Fingerprint = Fingerprint([1; 32]);
+    const OTHER: Fingerprint = Fingerprint([2; 32]);
+
+    #[test]
+    fn the_first_contact_is_remembered_and_the_second_compared() {
+        let hosts = Scratch::new();
+        assert_eq!(hosts.check(SERVER, ONE).expect("new"), Verdict::New);
+        assert_eq!(hosts.check(SERVER, ONE).expect("known"), Verdict::Known);
+        assert_eq!(hosts.pin(SERVER).expect("readable"), Some(Pin { fingerprint: ONE, line: 1 }));
+        assert_eq!(hosts.pin("127.0.0.1:7778").expect("readable"), None);
+    }
+
+    #[test]
+    fn a_changed_certificate_is_refused_and_the_message_shows_both_the_file_and_the_line() {
+        let hosts = Scratch::new();
+        fs::create_dir_all(hosts.path().parent().expect("a directory")).expect("writable");
+        fs::write(hosts.path(), format!("# mine\n\n{SERVER} {ONE}\n")).expect("writable");
+        let message = hosts.check(SERVER, OTHER).expect_err("changed").to_string();
+        let path = hosts.path().display().to_string();
+        for part in [SERVER, &ONE.to_string(), &OTHER.to_string(), "line 3", &path] {
+            assert!(message.contains(part), "{part} is not in: {message}");
+        }
+        assert_eq!(hosts.pin(SERVER).expect("readable").map(|pin| pin.fingerprint), Some(ONE));
+    }
+
+    #[test]
+    fn other_lines_survive_a_new_one_even_without_a_last_line_end() {
+        let hosts = Scratch::new();
+        fs::create_dir_all(hosts.path().parent().expect("a directory")).expect("writable");
+        fs::write(hosts.path(), format!("# mine\nelsewhere:1 {OTHER}")).expect("writable");
+        hosts.check(SERVER, ONE).expect("new");
+        let text = fs::read_to_string(hosts.path()).expect("readable");
+        assert_eq!(text, format!("# mine\nelsewhere:1 {OTHER}\n{SERVER} {ONE}\n"));
+    }
+
+    #[test]
+    fn a_line_that_makes_no_sense_is_an_error() {
+        for line in ["127.0.0.1:7777", "a b c", "127.0.0.1:7777 abcd"] {
+            let hosts = Scratch::new();
+            fs::create_dir_all(hosts.path().parent().expect("a directory")).expect("writable");
+            fs::write(hosts.path(), format!("x:1 {ONE}\n{line}\n")).expect("writable");
+            let error = hosts.check(SERVER, ONE).expect_err(line);
+            assert!(matches!(error, TrustError::BadLine { line: 2, .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn clients_that_start_together_lose_no_line() {
+        let hosts = Scratch::new();
+        std::thread::scope(|scope| {
+            for client in 0..8 {
+                let hosts = &hosts;
+                scope.spawn(move || {
+                    for server in 0..8 {
+                        hosts.check(&format!("host{client}-{server}:1"), ONE).expect("new");
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_to_string(hosts.path()).expect("readable").lines().count(), 64);
+    }
+
+    #[test]
+    fn the_file_is_where_the_environment_says() {
+        let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+            let lookup = |name: &str| variables.iter().find(|pair| pair.0 == name).map(|pair| OsString::from(pair.1));
+            let path = KnownHosts::of_user(lookup).ok().map(|hosts| hosts.path);
+            assert_eq!(path.as_deref(), expected.map(Path::new));
+        };
+        let all = [("AMBIT_KNOWN_HOSTS", "/k"), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")];
+        check(&all, Some("/k"));
+        check(&all[1..], Some("/x/ambit/known_hosts"));
+        check(&all[2..], Some("/h/.config/ambit/known_hosts"));
+        check(&[("AMBIT_KNOWN_HOSTS", ""), ("HOME", "/h")], Some("/h/.config/ambit/known_hosts"));
+        check(&[], None);
+    }
+
+    /// A known-hosts file in a directory of its own, which goes with it.
+    struct Scratch {
+        hosts: KnownHosts,
+        directory: PathBuf,
+    }
+
+    impl Scratch {
+        fn new() -> Self {
+            static NUMBER: AtomicU32 = AtomicU32::new(0);
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let directory = std::env::temp_dir().join(format!("ambit-trust-{}-{number}", std::process::id()));
+            Scratch { hosts: KnownHosts::at(directory.join("deep/known_hosts")), directory }
+        }
+    }
+
+    impl std::ops::Deref for Scratch {
+        type Target = KnownHosts;
+
+        fn deref(&self) -> &KnownHosts {
+            &self.hosts
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+}

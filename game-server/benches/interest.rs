@@ -1,0 +1,243 @@
+//! What interest costs: a tick, a change of cell, and whether that depends on the size of the world.
+//!
+//! Workload: walkers at 5 m/s who turn now and then, 31 to a block of 3 x 3 cells of 10 m, 20 ticks a second, zones of
+//! 1 and 2 cells, a margin of 1 m, one walker in ten a viewer's avatar. Three scenes: 10,000 walkers with 1,000
+//! viewers; 100,000 on ten times the area, with as many viewers a square metre, 10,000, and with as many in all, 1,000
+//! (then most crossings are watched by nobody). A tick is what the network half of a room does of it: tell `Interest`
+//! who has another cell and which viewer another home, and take the changes. Walking is not counted. The cost of a
+//! crossing is the tick's over the number of walkers that changed cells, so it holds its share of homes that move and
+//! of all `Enter`s and `Leave`s. Machine: whatever it runs on; what counts is the ratio.
+//!
+//! Run with `cargo bench -p ambit-game-server --bench interest`. First comes a table of medians, measured side by side
+//! in two ways: "in turns", one tick of each scene after the other, so that each begins with the caches full of
+//! something else, as it does in a server that has physics and packets to do between two ticks; and "in a row", ten
+//! ticks of one scene at a time, where the small scene's data stay in the nearest caches and the large one's don't fit.
+//! Then criterion's own figures of a tick.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use ambit_game_server::network::interest::{Change, Interest, Zone};
+use ambit_proto::cell::{Cell, Grid};
+use ambit_proto::ids::{ClientId, ObjectId};
+use ambit_proto::space::Position;
+use criterion::{Criterion, Throughput};
+
+const CELL_M: f32 = 10.0;
+const WALKERS_PER_BLOCK: f32 = 31.0;
+const MARGIN_M: f32 = 1.0;
+/// 5 m/s at 20 ticks a second.
+const STRIDE_M: f32 = 0.25;
+/// A walker turns once in so many ticks.
+const TURNS: u32 = 100;
+
+fn main() {
+    if !std::env::args().any(|argument| argument == "--test") {
+        compare();
+    }
+    let mut criterion = Criterion::default().configure_from_args();
+    criterion_ticks(&mut criterion);
+    criterion.final_summary();
+}
+
+/// A map with walkers on it; the first of them are the viewers' avatars.
+struct Town {
+    grid: Grid,
+    size_m: f32,
+    rng: fastrand::Rng,
+    walkers: Vec<Walker>,
+    interest: Interest,
+    viewers: u32,
+    /// What the next tick will be told, and what the last one said.
+    crossings: Vec<(ObjectId, Cell)>,
+    homes: Vec<(ClientId, Cell)>,
+    changes: Vec<Change>,
+}
+
+struct Walker {
+    position: Position,
+    stride: (f32, f32),
+    cell: Cell,
+}
+
+/// What one tick was about and how long it took.
+#[derive(Clone, Copy)]
+struct Tick {
+    crossings: usize,
+    changes: usize,
+    took: Duration,
+}
+
+impl Town {
+    fn new(walkers: u32, viewers: u32) -> Self {
+        let size_m = (walkers as f32 / WALKERS_PER_BLOCK).sqrt() * CELL_M * 3.0;
+        let grid = Grid::new(size_m, size_m, CELL_M);
+        let mut town = Self {
+            grid,
+            size_m,
+            rng: fastrand::Rng::with_seed(u64::from(walkers)),
+            walkers: Vec::new(),
+            interest: Interest::new(&grid, &[Zone { inner: 1, outer: 2 }]),
+            viewers,
+            crossings: Vec::new(),
+            homes: Vec::new(),
+            changes: Vec::new(),
+        };
+        for id in 0..walkers {
+            town.add(id);
+        }
+        for _ in 0..400 {
+            town.walk();
+            town.tick();
+        }
+        town
+    }
+
+    fn add(&mut self, id: u32) {
+        let position = Position::on_ground(self.rng.f32() * self.size_m, self.rng.f32() * self.size_m);
+        let cell = self.grid.cell_at(position);
+        self.walkers.push(Walker { position, stride: stride(&mut self.rng), cell });
+        self.interest.add_object(ObjectId(u64::from(id)), 0, cell);
+        if id < self.viewers {
+            self.interest.add_viewer(ClientId(id), ObjectId(u64::from(id)), cell);
+        }
+    }
+
+    /// Moves everybody and finds out what there is to tell.
+    fn walk(&mut self) {
+        self.crossings.clear();
+        self.homes.clear();
+        for (id, walker) in self.walkers.iter_mut().enumerate() {
+            if self.rng.u32(..TURNS) == 0 {
+                walker.stride = stride(&mut self.rng);
+            }
+            walker.step(self.size_m);
+            let cell = self.grid.cell_at(walker.position);
+            if cell != walker.cell {
+                walker.cell = cell;
+                self.crossings.push((ObjectId(id as u64), cell));
+            }
+        }
+        for id in 0..self.viewers {
+            let home = self.interest.home(ClientId(id)).expect("the viewer is there");
+            let now = self.grid.home(home, self.walkers[id as usize].position, MARGIN_M);
+            if now != home {
+                self.homes.push((ClientId(id), now));
+            }
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
+    fn tick(&mut self) -> Tick {
+        self.changes.clear();
+        let start = Instant::now();
+        for &(object, cell) in &self.crossings {
+            self.interest.change_cell(object, cell);
+        }
+        for &(viewer, home) in &self.homes {
+            self.interest.move_home(viewer, home);
+        }
+        self.interest.settle(&|_, _| true, black_box(&mut self.changes));
+        Tick { took: start.elapsed(), crossings: self.crossings.len(), changes: self.changes.len() }
+    }
+}
+
+impl Walker {
+    /// One step, back from the edges of the map.
+    fn step(&mut self, size_m: f32) {
+        let on = |from: f32, stride: &mut f32| {
+            if !(0.0..size_m).contains(&(from + *stride)) {
+                *stride = -*stride;
+            }
+            from + *stride
+        };
+        self.position.x = on(self.position.x, &mut self.stride.0);
+        self.position.y = on(self.position.y, &mut self.stride.1);
+    }
+}
+
+fn stride(rng: &mut fastrand::Rng) -> (f32, f32) {
+    let (sin, cos) = (rng.f32() * std::f32::consts::TAU).sin_cos();
+    (STRIDE_M * cos, STRIDE_M * sin)
+}
+
+/// The table.
+fn compare() {
+    let mut towns = [Town::new(10_000, 1_000), Town::new(100_000, 10_000), Town::new(100_000, 1_000)];
+    let measured = measure(&mut towns, 400, 1);
+    report("in turns", &towns, &measured);
+    let measured = measure(&mut towns, 40, 10);
+    report("in a row", &towns, &measured);
+}
+
+/// `rounds` times, each scene in turn gets so many ticks in a row. What was measured, by scene.
+fn measure(towns: &mut [Town; 3], rounds: usize, ticks: usize) -> [Vec<Tick>; 3] {
+    let mut measured = [const { Vec::new() }; 3];
+    for _ in 0..rounds {
+        for (town, measured) in towns.iter_mut().zip(&mut measured) {
+            for _ in 0..ticks {
+                town.walk();
+                measured.push(town.tick());
+            }
+        }
+    }
+    measured
+}
+
+fn report(how: &str, towns: &[Town; 3], measured: &[Vec<Tick>; 3]) {
+    println!("\ninterest, ticks {how} (medians)");
+    println!(
+        "{:>8} {:>8} {:>15} {:>13} {:>9} {:>14} {:>12}",
+        "objects", "viewers", "crossings/tick", "changes/tick", "us/tick", "ns/crossing", "ns/change"
+    );
+    let mut a_crossing = Vec::new();
+    for (town, ticks) in towns.iter().zip(measured) {
+        let [crossings, changes] =
+            [median(ticks, |tick| tick.crossings as f64), median(ticks, |tick| tick.changes as f64)];
+        let took_us = median(ticks, |tick| nanoseconds(tick) / 1e3);
+        let per_crossing = median(ticks, |tick| nanoseconds(tick) / tick.crossings.max(1) as f64);
+        let per_change = median(ticks, |tick| nanoseconds(tick) / tick.changes.max(1) as f64);
+        println!(
+            "{:>8} {:>8} {crossings:>15} {changes:>13} {took_us:>9.1} {per_crossing:>14.0} {per_change:>12.0}",
+            town.walkers.len(),
+            town.viewers
+        );
+        a_crossing.push(per_crossing);
+    }
+    println!(
+        "a crossing in the world ten times larger costs {:.2} x as much with as many viewers an area,",
+        a_crossing[1] / a_crossing[0]
+    );
+    println!("{:.2} x as much with as many viewers in all", a_crossing[2] / a_crossing[0]);
+}
+
+fn nanoseconds(tick: &Tick) -> f64 {
+    tick.took.as_secs_f64() * 1e9
+}
+
+fn median(ticks: &[Tick], value: impl Fn(&Tick) -> f64) -> f64 {
+    let mut values: Vec<f64> = ticks.iter().map(value).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn criterion_ticks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("interest tick");
+    group.sample_size(20).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
+    for (walkers, viewers) in [(10_000, 1_000), (100_000, 10_000), (100_000, 1_000)] {
+        let mut town = Town::new(walkers, viewers);
+        // Along an axis, a walker makes 2 / pi of its stride.
+        let crossings = walkers as f32 * STRIDE_M * 4.0 / std::f32::consts::PI / CELL_M;
+        group.throughput(Throughput::Elements(crossings as u64));
+        group.bench_function(format!("{walkers} objects, {viewers} viewers"), |bencher| {
+            bencher.iter_custom(|ticks| {
+                let one = |_| {
+                    town.walk();
+                    town.tick().took
+                };
+                (0..ticks).map(one).sum()
+            });
+        });
+    }
+    group.finish();
+}

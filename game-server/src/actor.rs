@@ -1,0 +1,365 @@
+//! The actix actor around one room.
+//!
+//! Ticks, connections and the WorldServer's wishes come in through a bounded mailbox, datagrams through the clients' inboxes;
+//! what the room says is carried to the connections and to the WorldServer. All that decides is in `room`.
+//!
+//! What always holds: a panic of the room ends this room and nothing else. It owns no lock, thread or handle that
+//! somebody waits for, so it is dropped, its players are told, and the WorldServer gets `RoomClosed`.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix::prelude::*;
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::game::{GameToClient, Joined, game_to_client};
+use ambit_proto::control::host::{HostToWorld, PlayerOut, RoomClosed, host_to_world};
+use ambit_proto::ids::{ClientId, PlayerId, RoomId};
+use ambit_proto::time::GameTime;
+use bytes::Bytes;
+use quinn::SendDatagramError;
+use tokio::sync::mpsc;
+
+use crate::clock_thread::{Pulse, RoomClock, SendTick};
+use crate::host::control_stream::{self, Control};
+use crate::host::counters::Drop;
+use crate::host::inlet::Inbox;
+use crate::host::{Place, Shared};
+use crate::room::{Input, Output, Room};
+use crate::room_files::RoomFiles;
+use crate::stats::RoomStats;
+
+/// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its turn with the rest.
+pub(crate) const MAILBOX: usize = 64;
+
+/// It is time for a tick.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Tick {
+    /// The room's time for which the tick is.
+    pub(crate) due: GameTime,
+}
+
+/// A player with a good ticket is here.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Attach {
+    pub(crate) client: ClientId,
+    pub(crate) player: PlayerId,
+    pub(crate) name: String,
+    pub(crate) line: Line,
+}
+
+/// A connection is gone.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Detach(pub(crate) ClientId);
+
+/// A client says that its player leaves for good.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Leave(pub(crate) ClientId);
+
+/// The WorldServer says that a player is out for good.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Remove {
+    pub(crate) player: PlayerId,
+    pub(crate) reason: ErrorCode,
+}
+
+/// The WorldServer says that a player has another name.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Rename {
+    pub(crate) player: PlayerId,
+    pub(crate) name: String,
+}
+
+/// The WorldServer, or the end of the host, closes the room.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Close(pub(crate) ErrorCode);
+
+/// The ways to one client.
+pub(crate) struct Line {
+    pub(crate) connection: quinn::Connection,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) control: mpsc::Sender<Control>,
+}
+
+struct Client {
+    player: PlayerId,
+    line: Line,
+}
+
+/// What a room's actor begins with.
+pub(crate) struct Setup {
+    pub(crate) id: RoomId,
+    pub(crate) capacity: u32,
+    pub(crate) room: Room,
+    pub(crate) files: RoomFiles,
+    pub(crate) clock: RoomClock,
+    pub(crate) pulse: Arc<Pulse>,
+    #[expect(dead_code, reason = "counts the room at its arbiter for as long as it is kept")]
+    pub(crate) place: Place,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// See the module.
+pub(crate) struct GameServer {
+    setup: Setup,
+    clients: BTreeMap<ClientId, Client>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    reported: RoomStats,
+}
+
+/// Puts ticks into a room's mailbox.
+pub(crate) fn ticker(actor: Addr<GameServer>) -> SendTick {
+    Box::new(move |due| actor.try_send(Tick { due }).is_ok())
+}
+
+impl GameServer {
+    pub(crate) fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            clients: BTreeMap::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            reported: RoomStats::default(),
+        }
+    }
+
+    fn on_tick(&mut self, now: GameTime, ctx: &mut Context<Self>) {
+        self.gather();
+        self.setup.files.record(now, &self.inputs);
+        if let Err(panic) = self.run(now) {
+            return self.crash(&*panic, ctx);
+        }
+        self.setup.files.trace(self.setup.room.trace());
+        for output in std::mem::take(&mut self.outputs) {
+            match output {
+                Output::Datagram { client, bytes } => self.send(client, bytes),
+                Output::Superseded { client } => self.part(client, ErrorCode::TakenOver, "the player came in again"),
+                Output::PlayerOut { player, reason } => self.tell_player_out(player, reason),
+                Output::Finished => self.finish(ErrorCode::RoomClosed, "the game is over", ctx),
+            }
+        }
+        self.report();
+    }
+
+    /// Everything that arrived since the last tick, client by client.
+    fn gather(&mut self) {
+        for (&client, Client { line, .. }) in &self.clients {
+            self.inputs.extend(line.inbox.drain().map(|(at, bytes)| Input::Datagram { client, at, bytes }));
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "how long a tick takes is measured here")]
+    fn run(&mut self, now: GameTime) -> Result<(), Box<dyn Any + Send>> {
+        let started = Instant::now();
+        let ran = catch_unwind(AssertUnwindSafe(|| self.setup.room.tick(now, &mut self.inputs, &mut self.outputs)));
+        self.setup.shared.counters.ticked(started.elapsed());
+        ran
+    }
+
+    fn send(&self, client: ClientId, bytes: Bytes) {
+        let Some(Client { line, .. }) = self.clients.get(&client) else { return };
+        let counters = &self.setup.shared.counters;
+        if line.connection.datagram_send_buffer_space() < bytes.len() {
+            // quinn makes room by dropping the oldest: the newest state wins.
+            counters.dropped(Drop::SendBufferFull);
+        }
+        match line.connection.send_datagram(bytes) {
+            Ok(()) => {}
+            Err(SendDatagramError::TooLarge) => counters.dropped(Drop::SendTooLarge),
+            Err(_) => counters.dropped(Drop::SendClosed),
+        }
+    }
+
+    fn attach(&mut self, client: ClientId, player: PlayerId, name: String, line: Line) {
+        if self.setup.room.avatar(player).is_none() && self.seats_taken() >= self.setup.capacity {
+            let error = codes::error(ErrorCode::RoomFull, format!("the room has {} seats", self.setup.capacity));
+            self.last_words(&line, game_to_client::Body::Error(error), ErrorCode::RoomFull);
+            return;
+        }
+        self.say(&line, Control::Message(GameToClient { body: Some(game_to_client::Body::Joined(self.joined())) }));
+        self.clients.insert(client, Client { player, line });
+        self.inputs.push(Input::Join { client, player, name });
+    }
+
+    /// Seats of the room, and of those who came since the last tick.
+    fn seats_taken(&self) -> u32 {
+        let is_new =
+            |input: &&Input| matches!(input, Input::Join { player, .. } if self.setup.room.avatar(*player).is_none());
+        self.setup.room.stats().players + self.inputs.iter().filter(is_new).count() as u32
+    }
+
+    fn joined(&self) -> Joined {
+        let config = self.setup.room.config();
+        Joined {
+            room: self.setup.id.0,
+            now_us: self.setup.clock.now().micros(),
+            delay_ms: config.delay.as_millis() as u32,
+            tick_hz: config.tick_hz,
+            width: config.width,
+            height: config.height,
+            cell: config.cell,
+            inner: u32::from(config.inner),
+            outer: u32::from(config.outer),
+            schema: Some(self.setup.room.world().schema().into()),
+        }
+    }
+
+    fn detach(&mut self, client: ClientId) {
+        let Some(Client { line, .. }) = self.clients.remove(&client) else { return };
+        // What arrived before the end still counts.
+        self.inputs.extend(line.inbox.drain().map(|(at, bytes)| Input::Datagram { client, at, bytes }));
+        self.inputs.push(Input::Lost { client });
+    }
+
+    fn leave(&mut self, client: ClientId) {
+        let Some(&Client { player, .. }) = self.clients.get(&client) else { return };
+        self.remove(player, ErrorCode::ErrorUnspecified, "you have left the game");
+        self.tell_player_out(player, ErrorCode::ErrorUnspecified);
+    }
+
+    fn remove(&mut self, player: PlayerId, reason: ErrorCode, message: &str) {
+        while let Some((&client, _)) = self.clients.iter().find(|(_, client)| client.player == player) {
+            self.part(client, reason, message);
+        }
+        self.inputs.push(Input::Remove { player });
+    }
+
+    /// Tells a client that it is out, and forgets it.
+    fn part(&mut self, client: ClientId, reason: ErrorCode, message: &str) {
+        if let Some(Client { line, .. }) = self.clients.remove(&client) {
+            self.last_words(&line, control_stream::out(reason, message), reason);
+        }
+    }
+
+    fn last_words(&self, line: &Line, body: game_to_client::Body, code: ErrorCode) {
+        self.say(line, Control::Last(GameToClient { body: Some(body) }, code));
+    }
+
+    fn say(&self, line: &Line, control: Control) {
+        if line.control.try_send(control).is_err() {
+            // Full: the client has not read a handful of messages; gone: nobody is left to tell.
+            self.setup.shared.counters.dropped(Drop::ControlFull);
+            control_stream::close(&line.connection, ErrorCode::SlowReader);
+        }
+    }
+
+    fn tell_player_out(&self, player: PlayerId, reason: ErrorCode) {
+        let out = PlayerOut { room: self.setup.id.0, player: player.0, reason: reason.into() };
+        self.setup.shared.tell(HostToWorld { body: Some(host_to_world::Body::PlayerOut(out)) });
+    }
+
+    fn crash(&mut self, panic: &(dyn Any + Send), ctx: &mut Context<Self>) {
+        let message = panic_message(panic);
+        tracing::error!(room = self.setup.id.0, "the room's code panicked, the room is closed: {message}");
+        self.finish(ErrorCode::RoomCrashed, "the room crashed; this is a fault of the game's code", ctx);
+    }
+
+    /// The room ends by itself.
+    fn finish(&mut self, reason: ErrorCode, message: &str, ctx: &mut Context<Self>) {
+        let closed = RoomClosed { room: self.setup.id.0, reason: reason.into(), message: message.into() };
+        self.setup.shared.tell(HostToWorld { body: Some(host_to_world::Body::RoomClosed(closed)) });
+        self.close(reason, message, ctx);
+    }
+
+    fn close(&mut self, reason: ErrorCode, message: &str, ctx: &mut Context<Self>) {
+        self.setup.pulse.stop();
+        self.setup.shared.rooms.remove(&self.setup.id);
+        while let Some((&client, _)) = self.clients.first_key_value() {
+            self.part(client, reason, message);
+        }
+        ctx.stop();
+    }
+
+    fn report(&mut self) {
+        let stats = self.setup.room.stats();
+        self.setup.shared.counters.advance(&self.reported, stats);
+        self.setup.shared.counters.skipped(self.setup.pulse.take_skipped());
+        if let Some(inlet) = self.setup.shared.rooms.get(&self.setup.id) {
+            inlet.set_players(stats.players);
+        }
+        self.reported.clone_from(stats);
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
+}
+
+impl Actor for GameServer {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Handler<Tick> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, tick: Tick, ctx: &mut Self::Context) {
+        self.setup.pulse.took_one();
+        // A tick may wait behind the message that closed the room.
+        if ctx.state().alive() {
+            self.on_tick(tick.due, ctx);
+        }
+    }
+}
+
+impl Handler<Attach> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, new: Attach, _: &mut Self::Context) {
+        self.attach(new.client, new.player, new.name, new.line);
+    }
+}
+
+impl Handler<Detach> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Detach(client): Detach, _: &mut Self::Context) {
+        self.detach(client);
+    }
+}
+
+impl Handler<Leave> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Leave(client): Leave, _: &mut Self::Context) {
+        self.leave(client);
+    }
+}
+
+impl Handler<Remove> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Remove { player, reason }: Remove, _: &mut Self::Context) {
+        self.remove(player, reason, "you are out of the room");
+    }
+}
+
+impl Handler<Rename> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Rename { player, name }: Rename, _: &mut Self::Context) {
+        self.inputs.push(Input::Rename { player, name });
+    }
+}
+
+impl Handler<Close> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Close(reason): Close, ctx: &mut Self::Context) {
+        self.close(reason, "the room was closed", ctx);
+    }
+}

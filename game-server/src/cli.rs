@@ -1,0 +1,142 @@
+//! The command line of `game-server`, the process that hosts rooms.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use ambit_proto::quic::Fingerprint;
+use clap::Parser;
+
+use crate::identity::parse_fingerprint;
+
+/// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
+const CAPACITY: u32 = 64;
+
+/// Hosts rooms for a WorldServer.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "game-server", version, max_term_width = 110, after_help = AFTER)]
+pub struct Options {
+    /// The WorldServer: its address, or `stdio` for a child that a WorldServer talks to by pipes.
+    #[arg(long, value_name = "ADDR|stdio", env = "AMBIT_WORLD")]
+    pub world: World,
+
+    /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256). Required with `--world ADDR`: the key
+    /// goes to that server and to no other.
+    #[arg(long, value_name = "SHA256", env = "AMBIT_WORLD_CERT", value_parser = parse_fingerprint)]
+    pub world_cert: Option<Fingerprint>,
+
+    /// The key that the WorldServer's `--host-key` names. Secret: rather set the environment variable.
+    #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true)]
+    pub host_key: Option<String>,
+
+    /// Where players connect (UDP). Port 0 takes a free one.
+    #[arg(long, value_name = "ADDR", env = "AMBIT_LISTEN", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+
+    /// Where players are told to connect, when that is not the listen address: IP, or IP:PORT.
+    #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
+    pub advertise: Option<Advertise>,
+
+    /// Rooms at most. More cost memory at once and late ticks when all are busy.
+    #[arg(long, value_name = "ROOMS", env = "AMBIT_CAPACITY", default_value_t = CAPACITY,
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub capacity: u32,
+
+    /// Writes the ground truth of each room to DIR/room-ID.jsonl.
+    #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
+    pub trace: Option<PathBuf>,
+
+    /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
+    #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
+    pub record: Option<PathBuf>,
+}
+
+const AFTER: &str = "Logs go to standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, `debug`, \
+                     `ambit_game_server=trace`.";
+
+/// Where the WorldServer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum World {
+    /// At the other ends of standard input and output.
+    Stdio,
+    /// At this address (QUIC).
+    Address(SocketAddr),
+}
+
+impl std::str::FromStr for World {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "stdio" {
+            return Ok(Self::Stdio);
+        }
+        let address = text.parse().map_err(|_| "neither `stdio` nor an address such as 192.0.2.7:7777".to_owned())?;
+        Ok(Self::Address(address))
+    }
+}
+
+/// An address that is told to players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advertise {
+    /// The IP address.
+    pub ip: std::net::IpAddr,
+    /// The port, when it is another than the one that the server listens on.
+    pub port: Option<u16>,
+}
+
+impl Advertise {
+    /// What players are told by a server that listens on `listening`.
+    pub fn address(this: Option<Self>, listening: SocketAddr) -> SocketAddr {
+        this.map_or(listening, |this| SocketAddr::new(this.ip, this.port.unwrap_or(listening.port())))
+    }
+}
+
+impl std::str::FromStr for Advertise {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(ip) = text.parse() {
+            return Ok(Self { ip, port: None });
+        }
+        let address: SocketAddr = text.parse().map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
+        Ok(Self { ip: address.ip(), port: Some(address.port()) })
+    }
+}
+
+impl std::fmt::Display for Advertise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.port {
+            None => self.ip.fmt(f),
+            Some(port) => SocketAddr::new(self.ip, port).fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn an_advertised_address_takes_the_real_port_unless_it_names_one() {
+        let listening: SocketAddr = "0.0.0.0:7777".parse().unwrap();
+        let told = |text: &str| Advertise::address(Some(text.parse().unwrap()), listening).to_string();
+        assert_eq!(told("192.0.2.1"), "192.0.2.1:7777");
+        assert_eq!(told("192.0.2.1:9"), "192.0.2.1:9");
+        assert_eq!(told("2001:db8::1"), "[2001:db8::1]:7777");
+        assert_eq!(Advertise::address(None, listening), listening);
+        assert!("example".parse::<Advertise>().is_err());
+    }
+
+    #[test]
+    fn a_world_is_an_address_or_the_pipes() {
+        assert_eq!("stdio".parse(), Ok(World::Stdio));
+        assert_eq!("127.0.0.1:1".parse(), Ok(World::Address("127.0.0.1:1".parse().unwrap())));
+        assert!("here".parse::<World>().is_err());
+    }
+}

@@ -1,0 +1,187 @@
+//! The map: obstacles at random, and free places between them.
+//!
+//! Invariants: about the middle of the map a small circle is always free, so there is a free place on any map; obstacles lie
+//! wholly on the map and cover at most a quarter of it. Units: metres.
+
+use ambit_proto::space::Position;
+use fastrand::Rng;
+
+use super::rules::BODY_RADIUS_M;
+use crate::logic::statics::{Block, SKIN_M};
+use crate::logic::world::World;
+
+/// An obstacle for so many square metres at most: what lies closer leaves no way through.
+pub(super) const M2_PER_OBSTACLE: u32 = 8;
+
+/// Newcomers appear so far from the middle at most.
+const SPAWN_RADIUS_M: f32 = 20.0;
+/// The circle about the middle that is always free.
+const CLEARING_M: f32 = 3.0;
+const HEIGHT_M: f32 = 3.0;
+/// One in so many is a wall, the others are boxes.
+const WALLS: u8 = 4;
+/// Average area of an obstacle of full size.
+const AREA_M2: f32 = 11.0;
+/// Obstacles cover at most this share of the map; where they would cover more, all are smaller.
+const COVER: f32 = 0.25;
+/// Tries to find a random free place before the middle is taken.
+const TRIES: u32 = 64;
+
+/// Puts up `count` obstacles.
+pub(super) fn build(world: &mut World, count: u32, rng: &mut Rng) {
+    let (width, height) = (world.grid().width(), world.grid().height());
+    let cover = count as f32 * AREA_M2 / (width * height);
+    let scale = (COVER / cover.max(COVER)).sqrt();
+    for _ in 0..count {
+        let block = place(width, height, scale, rng);
+        world.statics_mut().add_box(block);
+    }
+}
+
+/// A random obstacle, smaller with each try that does not fit.
+fn place(width: f32, height: f32, scale: f32, rng: &mut Rng) -> Block {
+    let (mut half_x, mut half_y) = half_extent(rng);
+    let middle = Position::on_ground(width / 2.0, height / 2.0);
+    half_x *= scale;
+    half_y *= scale;
+    for _ in 0..TRIES {
+        let (room_x, room_y) = (width - 2.0 * half_x, height - 2.0 * half_y);
+        let (x, y) = (half_x + rng.f32() * room_x, half_y + rng.f32() * room_y);
+        let block = Block::on_ground(x, y, half_x, half_y, HEIGHT_M);
+        if room_x >= 0.0 && room_y >= 0.0 && block.ground_distance(middle) >= CLEARING_M {
+            return block;
+        }
+        half_x *= 0.9;
+        half_y *= 0.9;
+    }
+    Block::on_ground(half_x, half_y, half_x, half_y, HEIGHT_M) // In the corner.
+}
+
+fn half_extent(rng: &mut Rng) -> (f32, f32) {
+    if rng.u8(..WALLS) > 0 {
+        return (0.5 + rng.f32() * 2.5, 0.5 + rng.f32() * 2.5);
+    }
+    let (length, thickness) = (4.0 + rng.f32() * 6.0, 0.25);
+    if rng.bool() { (length, thickness) } else { (thickness, length) }
+}
+
+/// Somewhere on the map.
+pub(super) fn free_place(world: &World, rng: &mut Rng) -> Position {
+    let (width, height) = (world.grid().width(), world.grid().height());
+    let place = |rng: &mut Rng| Position::on_ground(rng.f32() * width, rng.f32() * height);
+    first_free(world, rng, place)
+}
+
+/// Near the middle, where newcomers meet: nearer ones are likelier.
+pub(super) fn spawn_place(world: &World, rng: &mut Rng) -> Position {
+    let middle = middle(world);
+    first_free(world, rng, |rng| {
+        let (x, y) = in_unit_circle(rng);
+        // The fifth power of the distance: three of four are within 10 m.
+        let squared = x * x + y * y;
+        let scale = SPAWN_RADIUS_M * squared * squared;
+        Position::on_ground(middle.x + x * scale, middle.y + y * scale)
+    })
+}
+
+/// Whether somebody can stand there, with a gap to all around.
+pub(super) fn is_free(world: &World, position: Position) -> bool {
+    world.grid().contains(position) && !world.statics().blocked(position, BODY_RADIUS_M + SKIN_M)
+}
+
+fn first_free(world: &World, rng: &mut Rng, mut place: impl FnMut(&mut Rng) -> Position) -> Position {
+    let mut places = (0..TRIES).map(|_| place(rng).quantised());
+    places.find(|&position| is_free(world, position)).unwrap_or_else(|| middle(world))
+}
+
+fn middle(world: &World) -> Position {
+    Position::on_ground(world.grid().width() / 2.0, world.grid().height() / 2.0)
+}
+
+/// Without trigonometry, whose last bits differ between platforms.
+fn in_unit_circle(rng: &mut Rng) -> (f32, f32) {
+    loop {
+        let (x, y) = (rng.f32() * 2.0 - 1.0, rng.f32() * 2.0 - 1.0);
+        if x * x + y * y <= 1.0 {
+            return (x, y);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::RoomConfig;
+    use crate::games::field::table;
+
+    #[test]
+    fn obstacles_lie_on_the_map_and_leave_its_middle_free() {
+        for (width, height, count) in
+            [(10.0, 10.0, 12), (200.0, 200.0, 5_000), (300.0, 10.0, 100), (10_000.0, 50.0, 5_000)]
+        {
+            let world = map(width, height, count, 1);
+            assert_eq!(world.statics().boxes().len(), count as usize);
+            for block in world.statics().boxes() {
+                let [x, y, _] = block.half;
+                let inside = |centre: f32, half: f32, end: f32| centre - half >= -1e-3 && centre + half <= end + 1e-3;
+                assert!(inside(block.centre.x, x, width) && inside(block.centre.y, y, height), "{block:?}");
+            }
+            assert!(is_free(&world, middle(&world)), "{width} x {height}");
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_map_and_another_one_another() {
+        let boxes = |seed| map(200.0, 200.0, 40, seed).statics().boxes().to_vec();
+        assert_eq!(boxes(3), boxes(3));
+        assert_ne!(boxes(3), boxes(4));
+    }
+
+    #[test]
+    fn most_of_the_densest_map_is_free() {
+        let world = map(200.0, 200.0, 5_000, 2);
+        let mut rng = Rng::with_seed(1);
+        let somewhere = |rng: &mut Rng| Position::on_ground(rng.f32() * 200.0, rng.f32() * 200.0);
+        let free = (0..2_000).filter(|_| is_free(&world, somewhere(&mut rng))).count();
+        assert!(free > 700, "{free} of 2000");
+    }
+
+    #[test]
+    fn free_places_are_free_and_all_over_the_map() {
+        let world = map(200.0, 100.0, 800, 5);
+        let mut rng = Rng::with_seed(1);
+        let places: Vec<_> = (0..500).map(|_| free_place(&world, &mut rng)).collect();
+        assert!(places.iter().all(|&place| is_free(&world, place) && place == place.quantised()));
+        let quarter = |place: &Position| (place.x > 100.0, place.y > 50.0);
+        for wanted in [(false, false), (false, true), (true, false), (true, true)] {
+            assert!(places.iter().filter(|place| quarter(place) == wanted).count() > 80);
+        }
+    }
+
+    #[test]
+    fn newcomers_are_free_to_move_near_the_middle_and_mostly_in_sight_of_each_other() {
+        let world = map(200.0, 200.0, 600, 6);
+        let places: Vec<_> = (0..400).map(|player| spawn_place(&world, &mut world.rng_for(1, player))).collect();
+        for &place in &places {
+            assert!(is_free(&world, place));
+            assert!(place.distance(middle(&world)) <= SPAWN_RADIUS_M + 0.01);
+        }
+        let cell = |place: &Position| world.grid().cell_at(*place);
+        let pairs = places.windows(2).filter(|pair| cell(&pair[0]).distance(cell(&pair[1])) <= 1).count();
+        assert!(pairs * 100 > places.len() * 80, "{pairs} of {}", places.len());
+        assert!(places.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn on_a_tiny_map_newcomers_appear_on_the_map() {
+        let world = map(10.0, 10.0, 12, 7);
+        let mut rng = Rng::with_seed(1);
+        assert!((0..200).all(|_| is_free(&world, spawn_place(&world, &mut rng))));
+    }
+
+    fn map(width: f32, height: f32, count: u32, seed: u64) -> World {
+        let mut world = World::new(&RoomConfig { width, height, ..RoomConfig::default() }, table::schema());
+        build(&mut world, count, &mut Rng::with_seed(seed));
+        world
+    }
+}

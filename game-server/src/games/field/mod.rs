@@ -1,0 +1,183 @@
+//! `field`: a map with obstacles, wanderers, and players who walk about and cast spells.
+//!
+//! Click to move, four spells (bolt, heal, veil, blink), death and return. All rules, no network: this knows nothing of
+//! cells, clients or packets, and is at the same time the example of how a game is written.
+//!
+//! Invariants:
+//! 1. What was decided up to a horizon stays: what is found out in a tick happened after the horizon before, in the order of time.
+//! 2. Commands are checked against the state at their effect time: before the first of a tick, all that flies and waits
+//!    is brought up to now (`settle`).
+//! 3. Nothing betrays a veiled avatar: no one else sees it, its bolts or its events, and what happens to others, in
+//!    which order and by which dice, does not depend on it.
+//!
+//! Cost: what flies, and what has a plan that is due. Source: reference 003 for the game, its section 3.6 for the horizon.
+
+mod bodies;
+mod bolts;
+mod map;
+mod npcs;
+mod rules;
+mod spells;
+mod table;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod vitals;
+
+use std::time::Duration;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::Action;
+use ambit_proto::schema::Schema;
+use ambit_proto::time::GameTime;
+
+use self::bodies::Bodies;
+use self::bolts::Bolts;
+use self::timers::{Timers, Wake};
+use crate::config::{Allowed, BadParameter, Parameter, Parameters};
+use crate::logic::game::{Game, GameInfo, Refusal};
+use crate::logic::world::World;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        key: "obstacles",
+        default: "40",
+        allowed: Allowed::Whole { min: 0, max: 5_000 },
+        about: "boxes and walls; at most one for 8 square metres of the map",
+    },
+    Parameter {
+        key: "npcs",
+        default: "20",
+        allowed: Allowed::Whole { min: 0, max: 20_000 },
+        about: "wanderers; more take more processor time, and bytes where they are many",
+    },
+];
+
+/// What the dice are for (see `World::rng_for`).
+#[derive(Clone, Copy, Debug)]
+enum Dice {
+    Map = 1,
+    Npc = 2,
+    Player = 3,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Field {
+    obstacles: u32,
+    npcs: u32,
+    bodies: Bodies,
+    bolts: Bolts,
+    timers: Timers,
+    /// Up to when everything is decided.
+    settled: GameTime,
+}
+
+impl Field {
+    /// What the lobby knows of it.
+    pub const INFO: GameInfo = GameInfo {
+        name: "field",
+        description: "Walk about between obstacles and wanderers, cast spells: bolt, heal, veil, blink.",
+        min_players: 1,
+        join_running: true,
+        parameters: PARAMETERS,
+    };
+
+    /// With so many obstacles and wanderers.
+    pub fn new(obstacles: u32, npcs: u32) -> Self {
+        Self {
+            obstacles,
+            npcs,
+            bodies: Bodies::default(),
+            bolts: Bolts::default(),
+            timers: Timers::default(),
+            settled: GameTime::ZERO,
+        }
+    }
+
+    /// As the parameters say.
+    pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+        let (width, height) = parameters.size("size");
+        let (obstacles, most) = (parameters.whole("obstacles") as u32, width * height / map::M2_PER_OBSTACLE);
+        if obstacles > most && parameters.is_given("obstacles") {
+            let problem = format!("a map of {width}x{height} m has room for {most} at most, not {obstacles}");
+            return Err(BadParameter::Conflict { key: "obstacles", problem });
+        }
+        Ok(Box::new(Self::new(obstacles.min(most), parameters.whole("npcs") as u32)))
+    }
+
+    /// Brings all that flies and waits up to now.
+    fn settle(&mut self, world: &mut World) {
+        let now = world.now();
+        if self.settled >= now {
+            return;
+        }
+        self.fly(world, self.settled);
+        while let Some((object, wake)) = self.timers.pop_due(now) {
+            match wake {
+                Wake::Unveil => self.unveil(world, object),
+                Wake::Return => self.return_to_life(world, object),
+                Wake::Wander => self.wander(world, object),
+            }
+        }
+        self.settled = now;
+    }
+}
+
+impl Game for Field {
+    fn schema(&self) -> Schema {
+        table::schema()
+    }
+
+    fn start(&mut self, world: &mut World) {
+        let mut rng = world.rng_for(Dice::Map as u64, 0);
+        map::build(world, self.obstacles, &mut rng);
+        self.populate(world, self.npcs);
+        self.settled = world.now();
+    }
+
+    fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
+        self.settle(world);
+        let mut rng = world.rng_for(Dice::Player as u64, player.0);
+        let place = map::spawn_place(world, &mut rng);
+        let avatar = table::spawn_avatar(world, place, name);
+        self.bodies.add_avatar(player, avatar, rng);
+        avatar
+    }
+
+    fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
+        if let Some(avatar) = self.bodies.avatar(player) {
+            world.set_text(avatar, table::NAME, name);
+        }
+    }
+
+    fn leave(&mut self, world: &mut World, player: PlayerId) {
+        self.settle(world);
+        if let Some(avatar) = self.bodies.remove_avatar(player) {
+            world.despawn(avatar);
+        }
+    }
+
+    fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
+        self.settle(world);
+        let avatar = self.bodies.avatar(player).ok_or(Refusal(ErrorCode::OutOfState))?;
+        match *action {
+            Action::Move { x, y } => self.walk(world, avatar, (x, y)),
+            Action::Cast { spell, at } => self.cast(world, avatar, spell, at),
+            Action::Keys(_) | Action::Custom(_) => Err(Refusal(ErrorCode::UnknownCommand)),
+        }
+    }
+
+    fn step(&mut self, world: &mut World, _dt: Duration) {
+        self.settle(world);
+    }
+
+    fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
+        match world.kind(object) {
+            table::AVATAR => viewer == object || !self.bodies.is_veiled(object, world.now()),
+            table::BOLT => self.bolts.flying.get(&object).is_none_or(|bolt| !bolt.hidden || bolt.caster == viewer),
+            _ => true,
+        }
+    }
+}

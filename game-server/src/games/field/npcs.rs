@@ -1,0 +1,79 @@
+//! Wanderers: they stroll from one free place to another and rest in between.
+//!
+//! Each throws its own dice. Cost: something only when a leg ends.
+
+use std::time::Duration;
+
+use ambit_proto::ids::ObjectId;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use fastrand::Rng;
+
+use super::bodies::Role;
+use super::rules::{BODY_RADIUS_M, STROLL_M_PER_S};
+use super::timers::Wake;
+use super::{Dice, Field, map, table};
+use crate::logic::world::World;
+
+/// How far a leg leads along x and y at most, and how far it must lead at least.
+const LEG_M: f32 = 20.0;
+const SHORTEST_LEG_M: f32 = 1.0;
+/// Tries to find a leg before resting once more.
+const TRIES: u32 = 4;
+const REST_MS: std::ops::Range<u64> = 500..4_000;
+
+impl Field {
+    pub(super) fn populate(&mut self, world: &mut World, count: u32) {
+        for index in 0..count {
+            let mut rng = world.rng_for(Dice::Npc as u64, index.into());
+            let place = map::free_place(world, &mut rng);
+            let npc = table::spawn_npc(world, place);
+            self.bodies.add_npc(npc, rng);
+            self.pause(world, npc);
+        }
+    }
+
+    /// A wanderer rests from now on; nothing for an avatar.
+    pub(super) fn pause(&mut self, world: &World, npc: ObjectId) {
+        self.rest_from(npc, world.now());
+    }
+
+    /// A wanderer sets out, unless it is dead or has another plan.
+    pub(super) fn wander(&mut self, world: &mut World, npc: ObjectId) {
+        let now = world.now();
+        let Some(body) = self.bodies.get_mut(npc) else { return };
+        let due = matches!(body.role, Role::Npc { wakes_at } if wakes_at <= now);
+        if !due || body.dead {
+            return;
+        }
+        let arrival = match leg(world, world.position(npc), &mut body.rng) {
+            Some(target) => world.walk_to(npc, target, STROLL_M_PER_S),
+            None => now,
+        };
+        self.rest_from(npc, arrival);
+    }
+
+    fn rest_from(&mut self, npc: ObjectId, from: GameTime) {
+        let Some(body) = self.bodies.get_mut(npc) else { return };
+        if let Role::Npc { wakes_at } = &mut body.role {
+            *wakes_at = from + Duration::from_millis(body.rng.u64(REST_MS));
+            self.timers.add(*wakes_at, npc, Wake::Wander);
+        }
+    }
+}
+
+/// Where the next leg leads: to a free place in a straight line, or to the first obstacle in the way.
+fn leg(world: &World, from: Position, rng: &mut Rng) -> Option<Position> {
+    (0..TRIES).find_map(|_| {
+        let target = Position {
+            x: from.x + LEG_M * (rng.f32() * 2.0 - 1.0),
+            y: from.y + LEG_M * (rng.f32() * 2.0 - 1.0),
+            ..from
+        };
+        if !map::is_free(world, target) {
+            return None;
+        }
+        let free = world.statics().sweep(from, target, BODY_RADIUS_M);
+        (free >= SHORTEST_LEG_M).then(|| from.lerp(target, free / from.distance(target)))
+    })
+}

@@ -1,0 +1,39 @@
+//! The numbers of the game. Metres, seconds, points of health and mana.
+
+use std::time::Duration;
+
+/// Radius of a body where it meets obstacles.
+pub(super) const BODY_RADIUS_M: f32 = 0.4;
+/// Avatars.
+pub(super) const WALK_M_PER_S: f32 = 5.0;
+/// Wanderers.
+pub(super) const STROLL_M_PER_S: f32 = 2.5;
+/// The fastest that anything walks that a bolt can hit.
+pub(super) const FASTEST_M_PER_S: f32 = WALK_M_PER_S;
+
+pub(super) const AVATAR_HEALTH: f32 = 100.0;
+pub(super) const NPC_HEALTH: f32 = 50.0;
+pub(super) const HEALTH_PER_S: f32 = 1.0;
+pub(super) const MANA: f32 = 100.0;
+pub(super) const MANA_PER_S: f32 = 5.0;
+/// From death to return.
+pub(super) const DEATH: Duration = Duration::from_secs(5);
+
+pub(super) const BOLT_MANA: f32 = 10.0;
+pub(super) const BOLT_M_PER_S: f32 = 20.0;
+pub(super) const BOLT_RANGE_M: f32 = 30.0;
+/// How near a bolt must come to hurt.
+pub(super) const BOLT_REACH_M: f32 = 0.5;
+/// Its own size where it meets obstacles.
+pub(super) const BOLT_RADIUS_M: f32 = 0.1;
+pub(super) const BOLT_DAMAGE: i16 = 25;
+
+pub(super) const HEAL_MANA: f32 = 20.0;
+pub(super) const HEAL_HEALTH: i16 = 40;
+
+pub(super) const VEIL_MANA: f32 = 30.0;
+pub(super) const VEIL: Duration = Duration::from_secs(10);
+
+pub(super) const BLINK_MANA: f32 = 25.0;
+pub(super) const BLINK_RANGE_M: f32 = 15.0;
+pub(super) const BLINK_COOLDOWN: Duration = Duration::from_secs(3);

@@ -1,0 +1,140 @@
+//! What avatars are told to do: walk, and cast.
+//!
+//! A command is checked against the world as it is at its effect time, which is now, and then done: it never starts
+//! and then fails. The first thing that is wrong is the answer: the command itself, death, the position, the cooldown,
+//! what stands in the way, and the mana last.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::ObjectId;
+use ambit_proto::space::Position;
+
+use super::Field;
+use super::rules::{
+    BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BODY_RADIUS_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA, MANA_PER_S, VEIL,
+    VEIL_MANA, WALK_M_PER_S,
+};
+use super::table::{CAST, MANA_LEFT, Spell, VEILED};
+use super::timers::Wake;
+use super::{bolts, map};
+use crate::logic::game::Refusal;
+use crate::logic::world::{EventField, World};
+
+/// A point on the ground, as the client sent it.
+type RawPoint = (f32, f32);
+
+impl Field {
+    /// Walks in a straight line, as far as nothing stands in the way.
+    pub(super) fn walk(&mut self, world: &mut World, avatar: ObjectId, to: RawPoint) -> Result<(), Refusal> {
+        self.must_live(avatar)?;
+        let target = on_map(world, to)?;
+        let from = world.position(avatar);
+        let way = from.distance(target);
+        let free = world.statics().sweep(from, target, BODY_RADIUS_M);
+        let end = if free < way { from.lerp(target, free / way) } else { target };
+        world.walk_to(avatar, end, WALK_M_PER_S);
+        Ok(())
+    }
+
+    pub(super) fn cast(
+        &mut self,
+        world: &mut World,
+        caster: ObjectId,
+        spell: u8,
+        at: Option<RawPoint>,
+    ) -> Result<(), Refusal> {
+        let known = Spell::at_index(spell).ok_or(Refusal(ErrorCode::UnknownCommand))?;
+        let target = || at.ok_or(Refusal(ErrorCode::UnknownCommand));
+        let shown_at = match known {
+            Spell::Bolt => self.cast_bolt(world, caster, target()?)?,
+            Spell::Heal => self.cast_heal(world, caster)?,
+            Spell::Veil => self.cast_veil(world, caster)?,
+            Spell::Blink => self.cast_blink(world, caster, target()?)?,
+        };
+        let fields = vec![EventField::Object(caster), EventField::Number(spell.into()), EventField::Position(shown_at)];
+        world.emit(CAST, caster, world.now(), fields);
+        Ok(())
+    }
+
+    fn cast_bolt(&mut self, world: &mut World, caster: ObjectId, at: RawPoint) -> Result<Position, Refusal> {
+        self.must_live(caster)?;
+        let target = on_map(world, at)?;
+        let from = world.position(caster);
+        let end = bolts::end_of_flight(world, from, target).ok_or(Refusal(ErrorCode::BadPosition))?;
+        pay(world, caster, BOLT_MANA)?;
+        self.launch(world, caster, from, end);
+        Ok(target)
+    }
+
+    fn cast_heal(&mut self, world: &mut World, caster: ObjectId) -> Result<Position, Refusal> {
+        self.must_live(caster)?;
+        pay(world, caster, HEAL_MANA)?;
+        Self::heal(world, caster, HEAL_HEALTH);
+        Ok(world.position(caster))
+    }
+
+    fn cast_veil(&mut self, world: &mut World, caster: ObjectId) -> Result<Position, Refusal> {
+        self.must_live(caster)?;
+        let now = world.now();
+        let until = now + VEIL;
+        if self.bodies.is_veiled(caster, now) {
+            return Err(Refusal(ErrorCode::OnCooldown));
+        }
+        pay(world, caster, VEIL_MANA)?;
+        if let Some(mage) = self.bodies.mage_mut(caster) {
+            mage.veiled_until = until;
+        }
+        world.set_flag(caster, VEILED, now, true);
+        world.set_flag(caster, VEILED, until, false);
+        world.hide(caster); // Before the event of the cast: nobody else hears of it.
+        self.timers.add(until, caster, Wake::Unveil);
+        Ok(world.position(caster))
+    }
+
+    fn cast_blink(&mut self, world: &mut World, caster: ObjectId, at: RawPoint) -> Result<Position, Refusal> {
+        self.must_live(caster)?;
+        let target = on_map(world, at)?.quantised();
+        let now = world.now();
+        if now < self.bodies.mage(caster).blinks_from {
+            return Err(Refusal(ErrorCode::OnCooldown));
+        }
+        if world.position(caster).distance(target) > BLINK_RANGE_M {
+            return Err(Refusal(ErrorCode::OutOfRange));
+        }
+        if !map::is_free(world, target) {
+            return Err(Refusal(ErrorCode::Blocked));
+        }
+        pay(world, caster, BLINK_MANA)?;
+        if let Some(mage) = self.bodies.mage_mut(caster) {
+            mage.blinks_from = now + BLINK_COOLDOWN;
+        }
+        world.teleport(caster, target);
+        Ok(target)
+    }
+
+    /// The veil is over, unless there is another one.
+    pub(super) fn unveil(&mut self, world: &mut World, avatar: ObjectId) {
+        if self.bodies.get(avatar).is_some() && !self.bodies.is_veiled(avatar, world.now()) {
+            world.reveal(avatar);
+        }
+    }
+
+    fn must_live(&self, avatar: ObjectId) -> Result<(), Refusal> {
+        if self.bodies.is_alive(avatar) { Ok(()) } else { Err(Refusal(ErrorCode::Dead)) }
+    }
+}
+
+/// Takes the mana, if there is enough of it.
+fn pay(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refusal> {
+    let left = world.gauge(caster, MANA_LEFT).value - mana;
+    if left < 0.0 {
+        return Err(Refusal(ErrorCode::NotEnoughMana));
+    }
+    world.set_gauge(caster, MANA_LEFT, world.now(), left, MANA_PER_S);
+    Ok(())
+}
+
+/// A client's point, if it is one, and on the map.
+fn on_map(world: &World, (x, y): RawPoint) -> Result<Position, Refusal> {
+    let position = Position::on_ground(x, y);
+    if world.grid().contains(position) { Ok(position) } else { Err(Refusal(ErrorCode::BadPosition)) }
+}

@@ -1,0 +1,142 @@
+//! Regeneration, death and return, leaving.
+
+use super::super::table::{self, ALIVE, DAMAGE, DIED, RETURNED};
+use super::*;
+
+#[test]
+fn health_comes_back_by_one_a_second_without_a_word() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 105.0, 100.0);
+    scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
+    scene.run(1_000);
+    let before = scene.health(BOB);
+    assert_eq!(scene.run(10_000), []);
+    assert!((scene.health(BOB) - before - 10.0).abs() < 0.01);
+    scene.run(60_000);
+    assert_eq!(scene.health(BOB), 100.0);
+}
+
+#[test]
+fn who_has_no_health_left_is_dead_stands_still_and_obeys_nobody() {
+    let (mut scene, died) = killed();
+    let bob = scene.avatar(BOB);
+    assert!(!scene.world.flag_at(bob, ALIVE, GameTime::from_millis(died)));
+    assert!(scene.world.flag_at(bob, ALIVE, GameTime::from_millis(died - 1)));
+    let place = scene.world.position_at(bob, GameTime::from_millis(died));
+    assert_eq!(scene.walk(BOB, 120.0, 120.0), refused(ErrorCode::Dead));
+    for spell in [BOLT, HEAL, VEIL, BLINK] {
+        assert_eq!(scene.cast_at(BOB, spell, 101.0, 101.0), refused(ErrorCode::Dead));
+    }
+    scene.run(3_000);
+    assert_eq!((scene.position(BOB), scene.health(BOB)), (place, 0.0));
+}
+
+#[test]
+fn the_dead_come_back_after_five_seconds_with_full_health_near_the_middle() {
+    let (mut scene, died) = killed();
+    let changes = scene.run(6_000);
+    let bob = scene.avatar(BOB);
+    let returned = events(&changes, RETURNED);
+    assert_eq!(returned.len(), 1);
+    let (who, at) = returned[0];
+    assert!(who == bob && (died + 5_000..died + 5_050).contains(&at), "{at} {died}");
+    assert_eq!(scene.health(BOB), 100.0);
+    assert!(scene.world.flag(bob, ALIVE));
+    assert!(scene.position(BOB).distance(Position::on_ground(100.0, 100.0)) < 20.1);
+    assert_eq!(scene.walk(BOB, 120.0, 120.0), Ok(()));
+}
+
+#[test]
+fn nobody_hits_the_dead() {
+    let (mut scene, _) = killed();
+    let place = scene.position(BOB);
+    scene.put(ANN, place.x - 3.0, place.y);
+    scene.set_mana(ANN, 100.0);
+    scene.cast_at(ANN, BOLT, place.x, place.y).unwrap();
+    assert_eq!(events(&scene.run(2_000), DAMAGE), []);
+}
+
+#[test]
+fn a_command_that_comes_with_the_deadly_blow_finds_the_caster_dead() {
+    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 105.0, 100.0);
+    scene.set_health(BOB, 10.0);
+    scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
+    for _ in 0..4 {
+        scene.tick();
+        assert_eq!(scene.cast_at(BOB, BOLT, 100.0, 90.0), Ok(()));
+    }
+    scene.tick(); // The horizon has passed the moment of the hit; the command comes before the step.
+    assert_eq!(scene.cast_at(BOB, BOLT, 100.0, 90.0), refused(ErrorCode::Dead));
+}
+
+#[test]
+fn a_wanderer_that_dies_comes_back_elsewhere_and_wanders_on() {
+    let mut scene = Scene::with(Field::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
+    let npc = scene.of_kind(table::NPC)[0];
+    let now = scene.world.now();
+    scene.world.set_gauge(npc, HEALTH, now, 10.0, 0.0);
+    let place = scene.world.position(npc);
+    scene.put(ANN, (place.x - 4.0).max(0.0), place.y);
+    scene.cast_at(ANN, BOLT, place.x, place.y).unwrap();
+    let changes = scene.run(4_900);
+    assert_eq!(events(&changes, DIED).len(), 1);
+    assert_eq!(scene.world.position(npc), place);
+    assert_eq!(events(&scene.run(500), RETURNED).len(), 1);
+    assert_eq!(scene.world.gauge(npc, HEALTH).value, 50.0);
+    let back = scene.world.position(npc);
+    assert!(back.distance(place) > 1.0);
+    scene.run(30_000);
+    assert!(scene.world.position(npc).distance(back) > 0.1);
+}
+
+#[test]
+fn who_leaves_is_gone_and_what_was_planned_for_it_is_not_done() {
+    let (mut scene, _) = killed();
+    scene.cast(ANN, VEIL).unwrap();
+    scene.cast_at(ANN, BOLT, 100.0, 150.0).unwrap();
+    let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
+    scene.game.leave(&mut scene.world, ANN);
+    scene.game.leave(&mut scene.world, BOB);
+    scene.game.leave(&mut scene.world, BOB);
+    assert!(!scene.world.contains(ann) && !scene.world.contains(bob));
+    let changes = scene.run(20_000);
+    assert_eq!(events(&changes, RETURNED), []);
+    assert!(scene.world.is_empty());
+}
+
+#[test]
+fn wanderers_stroll_between_obstacles_and_rest() {
+    let config = RoomConfig { width: 60.0, height: 60.0, seed: 4, ..RoomConfig::default() };
+    let mut scene = Scene::with(Field::new(60, 30), &config);
+    let npcs = scene.of_kind(table::NPC);
+    let mut walking = vec![0; npcs.len()];
+    for _ in 0..1_200 {
+        scene.tick();
+        for (steps, &npc) in walking.iter_mut().zip(&npcs) {
+            let position = scene.world.position(npc);
+            assert!(scene.world.grid().contains(position));
+            assert!(!scene.world.statics().blocked(position, 0.39), "{position:?}");
+            *steps += usize::from(scene.world.path(npc).last().unwrap().0 > scene.world.now());
+        }
+    }
+    assert!(walking.iter().all(|&steps| (100..1_100).contains(&steps)), "{walking:?}");
+}
+
+#[test]
+fn a_crowded_map_starts_and_runs() {
+    let config = RoomConfig { width: 2_000.0, height: 2_000.0, ..RoomConfig::default() };
+    let mut scene = Scene::with(Field::new(1_000, 5_000), &config);
+    assert_eq!(scene.of_kind(table::NPC).len(), 5_000);
+    scene.run(5_000);
+}
+
+/// ANN has killed BOB with a bolt; the time of death.
+fn killed() -> (Scene, u64) {
+    let mut scene = Scene::new().player(ANN, 60.0, 60.0).player(BOB, 70.0, 60.0);
+    scene.set_health(BOB, 20.0);
+    scene.walk(BOB, 70.0, 60.4).unwrap();
+    scene.cast_at(ANN, BOLT, 80.0, 60.0).unwrap();
+    let changes = scene.run(1_000);
+    let died = events(&changes, DIED);
+    assert_eq!((died.len(), died[0].0), (1, scene.avatar(BOB)));
+    (scene, died[0].1)
+}

@@ -1,0 +1,65 @@
+//! Wounds, healing, death and return.
+//!
+//! Each is told to those who follow whom it happens to, and to nobody else: not who did it, and of a veiled one
+//! nothing to anybody but itself.
+
+use ambit_proto::ids::ObjectId;
+use ambit_proto::time::GameTime;
+
+use super::bodies::Role;
+use super::rules::{AVATAR_HEALTH, DEATH, HEALTH_PER_S, NPC_HEALTH};
+use super::table::{ALIVE, DAMAGE, DIED, HEALED, HEALTH, RETURNED};
+use super::timers::Wake;
+use super::{Field, map};
+use crate::logic::world::{EventField, World};
+
+impl Field {
+    /// Takes health from somebody who lives, at a time since the last tick.
+    pub(super) fn wound(&mut self, world: &mut World, target: ObjectId, amount: i16, at: GameTime) {
+        let left = world.gauge_at(target, HEALTH, at).value - f32::from(amount);
+        world.emit(DAMAGE, target, at, vec![EventField::Object(target), EventField::Number(amount.into())]);
+        if left > 0.0 {
+            world.set_gauge(target, HEALTH, at, left, HEALTH_PER_S);
+        } else {
+            self.kill(world, target, at);
+        }
+    }
+
+    /// Gives health to somebody, now.
+    pub(super) fn heal(world: &mut World, target: ObjectId, amount: i16) {
+        let now = world.now();
+        let health = world.gauge(target, HEALTH).value + f32::from(amount);
+        world.set_gauge(target, HEALTH, now, health, HEALTH_PER_S);
+        world.emit(HEALED, target, now, vec![EventField::Object(target), EventField::Number(amount.into())]);
+    }
+
+    fn kill(&mut self, world: &mut World, target: ObjectId, at: GameTime) {
+        let Some(body) = self.bodies.get_mut(target) else { return };
+        body.dead = true;
+        if let Role::Avatar(_) = body.role {
+            world.set_flag(target, ALIVE, at, false);
+        }
+        world.set_gauge(target, HEALTH, at, 0.0, 0.0);
+        world.stop(target, at);
+        world.emit(DIED, target, at, vec![EventField::Object(target)]);
+        self.timers.add(at + DEATH, target, Wake::Return);
+    }
+
+    /// The dead come back, now and somewhere else.
+    pub(super) fn return_to_life(&mut self, world: &mut World, target: ObjectId) {
+        let Some(body) = self.bodies.get_mut(target).filter(|body| body.dead) else { return };
+        let now = world.now();
+        body.dead = false;
+        let (place, health) = match body.role {
+            Role::Avatar(_) => {
+                world.set_flag(target, ALIVE, now, true);
+                (map::spawn_place(world, &mut body.rng), AVATAR_HEALTH)
+            }
+            Role::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
+        };
+        world.teleport(target, place);
+        world.set_gauge(target, HEALTH, now, health, HEALTH_PER_S);
+        world.emit(RETURNED, target, now, vec![EventField::Object(target)]);
+        self.pause(world, target);
+    }
+}

@@ -1,0 +1,3 @@
+//! The games that come with Ambit. A user's own live in the user's own crate: see `logic::game`.
+
+pub mod field;

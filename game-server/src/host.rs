@@ -1,0 +1,190 @@
+//! A host: where rooms run.
+//!
+//! `WorldToHost` messages and game connections go in, `HostToWorld` messages and datagrams come out. The rooms are spread
+//! over as many arbiter threads as there are cores; one clock thread ticks them all. How the messages travel is the
+//! carrier's business (`carrier`): the same host runs within the WorldServer, as its child, or on another machine.
+//!
+//! What always holds: a room is in `rooms` exactly while its actor takes messages; the end of the link to the
+//! WorldServer is the end of all rooms, since nobody could be let in or told any more.
+
+mod connection;
+mod control;
+pub(crate) mod control_stream;
+pub(crate) mod counters;
+mod cpu;
+pub(crate) mod inlet;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use actix::{Arbiter, ArbiterHandle};
+use ambit_proto::codes;
+use ambit_proto::control::host::HostToWorld;
+use ambit_proto::control::world::Error;
+use ambit_proto::ids::RoomId;
+use ambit_proto::quic::Fingerprint;
+use anyhow::Context as _;
+use dashmap::DashMap;
+use quinn::Connection;
+use tokio::sync::{Semaphore, mpsc};
+
+pub use self::control::Ended;
+use self::counters::Counters;
+use self::inlet::RoomInlet;
+use crate::carrier::HostEnd;
+use crate::clock_thread::ClockThread;
+use crate::logic::registry::Registry;
+use crate::ticket::{Ticket, TicketVerifier};
+
+/// News of rooms that may wait for the control task. It reads them without pause, so that this is reached only when the
+/// WorldServer has not read for long; then the link ends (`carrier::HOST_QUEUE`).
+const NEWS: usize = 4_096;
+
+/// Connections that have not joined yet. More at a time than a burst of players after a restart; each is given five
+/// seconds. Beyond it new ones are closed with `too_many_connections`.
+const GREETINGS: usize = 1_024;
+
+/// What a host is told at its start.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// Where players connect, as they are told.
+    pub address: String,
+    /// The certificate that players are shown.
+    pub fingerprint: Fingerprint,
+    /// Rooms at most.
+    pub capacity: u32,
+    /// For people.
+    pub label: String,
+    /// What the WorldServer's `--host-key` names; empty for a host that it started itself.
+    pub key: Vec<u8>,
+    /// Directory of ground truth, a file a room.
+    pub trace: Option<PathBuf>,
+    /// Directory of recordings, a file a room.
+    pub record: Option<PathBuf>,
+}
+
+/// What rooms, connections and the control task of one host share.
+pub(crate) struct Shared {
+    pub(crate) config: HostConfig,
+    pub(crate) registry: Registry,
+    pub(crate) rooms: DashMap<RoomId, Arc<RoomInlet>>,
+    pub(crate) counters: Counters,
+    pub(crate) greetings: Semaphore,
+    pub(crate) clock_thread: ClockThread,
+    /// `None` until the WorldServer has said what tickets are checked against.
+    pub(crate) tickets: Mutex<Option<TicketVerifier>>,
+    news: mpsc::Sender<HostToWorld>,
+    arbiters: Vec<Workplace>,
+}
+
+/// An arbiter thread, and the rooms that were given to it.
+struct Workplace {
+    arbiter: ArbiterHandle,
+    rooms: Arc<AtomicUsize>,
+}
+
+/// Counts a room at its arbiter for as long as it is kept.
+pub(crate) struct Place {
+    pub(crate) arbiter: ArbiterHandle,
+    rooms: Arc<AtomicUsize>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.rooms.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Tells the WorldServer something that it has to know.
+    pub(crate) fn tell(&self, news: HostToWorld) {
+        // Full only when the link is about to be given up anyway: then all players go back to the lobby.
+        if self.news.try_send(news).is_err() {
+            tracing::error!("the WorldServer does not take this host's news");
+        }
+    }
+
+    /// Uses a ticket up.
+    pub(crate) fn check_ticket(&self, token: &[u8]) -> Result<Ticket, Error> {
+        let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(verifier) = tickets.as_mut() else {
+            return Err(codes::error(codes::ErrorCode::RoomNotRunning, "this host is not in service yet"));
+        };
+        let runs = |room| self.rooms.contains_key(&room);
+        verifier
+            .verify(unix_now_s(), token, &self.config.address, runs)
+            .map_err(|refused| codes::error(refused.code(), refused.to_string()))
+    }
+
+    /// The arbiter with the fewest rooms.
+    pub(crate) fn place_room(&self) -> Place {
+        let least = self.arbiters.iter().min_by_key(|place| place.rooms.load(Ordering::Relaxed));
+        let Workplace { arbiter, rooms } = least.expect("a host has at least one arbiter");
+        rooms.fetch_add(1, Ordering::Relaxed);
+        Place { arbiter: arbiter.clone(), rooms: Arc::clone(rooms) }
+    }
+}
+
+/// A host's handle for the endpoint that takes its connections.
+#[derive(Clone)]
+pub struct GameHost {
+    shared: Arc<Shared>,
+}
+
+/// A host's control side; there is one, and it serves one WorldServer at a time.
+pub struct HostControl {
+    shared: Arc<Shared>,
+    news: mpsc::Receiver<HostToWorld>,
+}
+
+impl GameHost {
+    /// A host without rooms. Has to be called on a thread of an actix system: that one's arbiters will run the rooms.
+    pub fn new(config: HostConfig, registry: Registry) -> anyhow::Result<(Self, HostControl)> {
+        for directory in [&config.trace, &config.record].into_iter().flatten() {
+            std::fs::create_dir_all(directory)
+                .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        }
+        let (news_in, news) = mpsc::channel(NEWS);
+        let shared = Arc::new(Shared {
+            config,
+            registry,
+            rooms: DashMap::new(),
+            counters: Counters::default(),
+            greetings: Semaphore::new(GREETINGS),
+            clock_thread: ClockThread::start().context("cannot start the clock thread")?,
+            tickets: Mutex::new(None),
+            news: news_in,
+            arbiters: start_arbiters()?,
+        });
+        Ok((Self { shared: Arc::clone(&shared) }, HostControl { shared, news }))
+    }
+
+    /// Serves one game connection (ALPN `ambit-game/1`) to its end.
+    pub async fn serve(&self, connection: Connection) {
+        connection::serve(Arc::clone(&self.shared), connection).await;
+    }
+}
+
+impl HostControl {
+    /// Serves a WorldServer until the link ends or it says `Drain`; all rooms are closed then.
+    pub async fn run(&mut self, link: HostEnd) -> Ended {
+        control::run(&self.shared, &mut self.news, link).await
+    }
+}
+
+fn start_arbiters() -> anyhow::Result<Vec<Workplace>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (0..cores)
+        .map(|_| {
+            let arbiter = Arbiter::try_new().context("cannot start a thread for rooms")?.handle();
+            Ok(Workplace { arbiter, rooms: Arc::default() })
+        })
+        .collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock; tickets expire by the wall clock of two machines")]
+fn unix_now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,146 @@
+//! One game connection, from the ticket to its end.
+//!
+//! The client opens the control stream and shows its ticket; a good one leads to a room. From then on this task carries
+//! datagrams, each with the room's time at its arrival, into the client's inbox, until the connection ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::game::{ClientToGame, GameToClient, Join, client_to_game, game_to_client};
+use ambit_proto::control::world::Error;
+use ambit_proto::frame::MAX_TO_GAME;
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::message::VERSION;
+use quinn::{Connection, RecvStream, SendStream};
+use tokio::sync::mpsc;
+
+use super::Shared;
+use super::control_stream::{self, close};
+use super::counters::Drop;
+use super::inlet::{Inbox, RoomInlet};
+use crate::actor::{Attach, Detach, Leave, Line};
+use crate::carrier::{FrameError, FrameReader};
+
+/// How long a client may take from the handshake to its `Join`.
+const JOIN_WITHIN: Duration = Duration::from_secs(5);
+
+type ControlReader = FrameReader<RecvStream>;
+
+/// A client with a good ticket.
+struct Guest {
+    player: PlayerId,
+    name: String,
+    inlet: Arc<RoomInlet>,
+    from_client: ControlReader,
+    to_client: SendStream,
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve(shared: Arc<Shared>, connection: Connection) {
+    let Ok(place) = shared.greetings.try_acquire() else {
+        shared.counters.dropped(Drop::GreetingFull);
+        return close(&connection, ErrorCode::TooManyConnections);
+    };
+    let greeted = tokio::time::timeout(JOIN_WITHIN, greet(&shared, &connection)).await;
+    drop(place);
+    match greeted {
+        Ok(Some(guest)) => play(&shared, connection, guest).await,
+        Ok(None) => {}
+        Err(_) => close(&connection, ErrorCode::Idle),
+    }
+}
+
+/// Reads the `Join` and finds the room; a client that has nothing to show for itself is refused.
+async fn greet(shared: &Shared, connection: &Connection) -> Option<Guest> {
+    let (to_client, from_client) = connection.accept_bi().await.ok()?;
+    let mut from_client = FrameReader::new(from_client, MAX_TO_GAME);
+    let entry = match read_join(&mut from_client).await {
+        Ok(join) => admit(shared, &join),
+        Err(error) => Err(error),
+    };
+    match entry {
+        Ok((player, name, inlet)) => Some(Guest { player, name, inlet, from_client, to_client }),
+        Err(error) => {
+            tracing::debug!(remote = %connection.remote_address(), code = error.name, "game connection refused");
+            let code = error.code();
+            let message = GameToClient { body: Some(game_to_client::Body::Error(error)) };
+            control_stream::refuse(connection, to_client, &message, code).await;
+            None
+        }
+    }
+}
+
+async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
+    match from_client.next::<ClientToGame>().await {
+        Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(join)) })) => Ok(join),
+        Ok(Some(ClientToGame { body: Some(client_to_game::Body::Leave(_)) }) | None) => {
+            Err(codes::error(ErrorCode::OutOfState, "the first message has to be `Join`"))
+        }
+        Ok(Some(ClientToGame { body: None })) => Err(codes::error(
+            ErrorCode::UnknownMessage,
+            "this message is not known here; the first one has to be `Join`",
+        )),
+        Err(FrameError::TooLarge(error)) => Err(codes::error(ErrorCode::MessageTooLarge, error.to_string())),
+        Err(error) => Err(codes::error(ErrorCode::Malformed, error.to_string())),
+    }
+}
+
+fn admit(shared: &Shared, join: &Join) -> Result<(PlayerId, String, Arc<RoomInlet>), Error> {
+    if join.version != VERSION {
+        let message = format!("this server speaks version {VERSION} of the game protocol, the client {}", join.version);
+        return Err(codes::error(ErrorCode::VersionMismatch, message));
+    }
+    let ticket = shared.check_ticket(&join.ticket)?;
+    // The room may end between the two looks.
+    let Some(inlet) = shared.rooms.get(&ticket.room).map(|inlet| Arc::clone(&inlet)) else {
+        return Err(codes::error(ErrorCode::RoomNotRunning, "the room does not run any more"));
+    };
+    Ok((ticket.player, ticket.name, inlet))
+}
+
+async fn play(shared: &Shared, connection: Connection, guest: Guest) {
+    let Guest { player, name, inlet, from_client, to_client } = guest;
+    let client = inlet.next_client();
+    let inbox = Arc::new(Inbox::new());
+    let (control, queue) = mpsc::channel(control_stream::QUEUE);
+    tokio::spawn(control_stream::write(connection.clone(), to_client, queue));
+    let line = Line { connection: connection.clone(), inbox: Arc::clone(&inbox), control };
+    // These wait while the mailbox is full: each connection has one message in it at most.
+    if inlet.actor.send(Attach { client, player, name, line }).await.is_err() {
+        return close(&connection, ErrorCode::RoomClosed);
+    }
+    tokio::select! {
+        () = read_datagrams(shared, &connection, &inlet, &inbox) => {}
+        () = read_control(&connection, &inlet, client, from_client) => {}
+    }
+    let _ = inlet.actor.send(Detach(client)).await;
+}
+
+/// Ends with the connection.
+async fn read_datagrams(shared: &Shared, connection: &Connection, inlet: &RoomInlet, inbox: &Inbox) {
+    while let Ok(datagram) = connection.read_datagram().await {
+        if !inbox.push(inlet.clock.now(), datagram) {
+            shared.counters.dropped(Drop::InboxFull);
+        }
+    }
+}
+
+/// Ends only when the client breaks the protocol; a client that closes its half just has no more to say here.
+async fn read_control(connection: &Connection, inlet: &RoomInlet, client: ClientId, mut from_client: ControlReader) {
+    let code = loop {
+        match from_client.next::<ClientToGame>().await {
+            Ok(Some(ClientToGame { body: Some(client_to_game::Body::Leave(_)) })) => {
+                // Posted, since a client that leaves may close the connection right behind.
+                inlet.post(Leave(client));
+            }
+            Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(_)) })) => break ErrorCode::OutOfState,
+            // A newer client may say what this host does not know; it can do without an answer.
+            Ok(Some(ClientToGame { body: None })) => {}
+            Ok(None) | Err(FrameError::Io(_)) => return std::future::pending().await,
+            Err(FrameError::TooLarge(_)) => break ErrorCode::MessageTooLarge,
+            Err(FrameError::Malformed(_) | FrameError::Cut) => break ErrorCode::Malformed,
+        }
+    };
+    close(connection, code);
+}

@@ -1,0 +1,323 @@
+//! The host's half of the host protocol.
+//!
+//! Rooms are made on a thread of their own, so that a large map holds nobody up: neither the other rooms' ticks nor the
+//! next message. A `CloseRoom` that comes before the room is ready is kept until then.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use actix::Actor as _;
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::host::{
+    Configure, HostReady, HostStats, HostToWorld, OpenRoom, RenamePlayer, RoomOpened, WorldToHost, host_to_world,
+    world_to_host,
+};
+use ambit_proto::control::world::Error;
+use ambit_proto::host::{STATS_INTERVAL, VERSION};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::GameTime;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+use super::counters::Drop;
+use super::cpu::CpuMeter;
+use super::inlet::RoomInlet;
+use super::{HostConfig, Shared, unix_now_s};
+use crate::actor::{Close, GameServer, Remove, Rename, Setup, ticker};
+use crate::carrier::HostEnd;
+use crate::clock_thread::{Pulse, RoomClock};
+use crate::config::RoomConfig;
+use crate::record::Header;
+use crate::room::Room;
+use crate::room_files::RoomFiles;
+use crate::ticket::TicketVerifier;
+
+/// How long a host that closes its rooms waits for the last clients to be told.
+const DRAIN_WITHIN: Duration = Duration::from_secs(2);
+
+/// Why a host does not serve its WorldServer any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The WorldServer wished it.
+    Drained,
+    /// The link broke, or the WorldServer is gone.
+    LinkLost,
+    /// The two don't understand each other; trying again is of no use.
+    Refused(String),
+}
+
+/// What came of making a room.
+struct Made {
+    room: RoomId,
+    result: Result<Box<Parts>, Error>,
+}
+
+/// A room that is ready to be placed.
+struct Parts {
+    room: Room,
+    files: RoomFiles,
+    capacity: u32,
+}
+
+struct Control<'a> {
+    shared: &'a Arc<Shared>,
+    news: mpsc::Sender<HostToWorld>,
+    /// How long a player whose connection broke keeps the avatar, in milliseconds.
+    grace_ms: u32,
+    making: JoinSet<Made>,
+    /// Rooms that are being made, and whether they are to be closed at once.
+    pending: BTreeMap<RoomId, Option<ErrorCode>>,
+    cpu: CpuMeter,
+}
+
+pub(super) async fn run(shared: &Arc<Shared>, news: &mut mpsc::Receiver<HostToWorld>, link: HostEnd) -> Ended {
+    let HostEnd { mut commands, news: to_world } = link;
+    let mut control = Control {
+        shared,
+        news: to_world,
+        grace_ms: 0,
+        making: JoinSet::new(),
+        pending: BTreeMap::new(),
+        cpu: CpuMeter::start(),
+    };
+    control.tell(host_to_world::Body::Ready(control.ready()));
+    let ended = control.serve(news, &mut commands).await;
+    control.close_all(if ended == Ended::Drained { ErrorCode::Draining } else { ErrorCode::HostDied }).await;
+    // What rooms said last has a meaning only as long as the link holds.
+    while let Ok(message) = news.try_recv() {
+        control.forward(message);
+    }
+    ended
+}
+
+impl Control<'_> {
+    async fn serve(
+        &mut self,
+        news: &mut mpsc::Receiver<HostToWorld>,
+        commands: &mut mpsc::Receiver<WorldToHost>,
+    ) -> Ended {
+        let mut stats = tokio::time::interval(STATS_INTERVAL);
+        stats.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            tokio::select! {
+                command = commands.recv() => match command.map(|command| command.body) {
+                    None => return Ended::LinkLost,
+                    Some(None) => tracing::warn!("the WorldServer said something that this host does not know"),
+                    Some(Some(world_to_host::Body::Drain(_))) => return Ended::Drained,
+                    Some(Some(body)) => {
+                        if let Err(refusal) = self.handle(body) {
+                            return Ended::Refused(refusal);
+                        }
+                    }
+                },
+                Some(message) = news.recv() => if !self.forward(message) {
+                    return Ended::LinkLost;
+                },
+                Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
+                _ = stats.tick() => self.send_stats(),
+            }
+        }
+    }
+
+    fn handle(&mut self, body: world_to_host::Body) -> Result<(), String> {
+        match body {
+            world_to_host::Body::Configure(configure) => self.configure(&configure)?,
+            world_to_host::Body::OpenRoom(order) => self.make(order),
+            world_to_host::Body::CloseRoom(order) => {
+                self.close(RoomId(order.room), order.reason());
+            }
+            world_to_host::Body::RemovePlayer(order) => {
+                self.remove(RoomId(order.room), PlayerId(order.player), order.reason());
+            }
+            world_to_host::Body::RenamePlayer(order) => self.rename(order),
+            world_to_host::Body::Drain(_) => {}
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, configure: &Configure) -> Result<(), String> {
+        if configure.version != VERSION {
+            return Err(format!(
+                "the WorldServer speaks version {} of the host protocol, this host version {VERSION}: build both from \
+                 the same source",
+                configure.version
+            ));
+        }
+        let verifier = TicketVerifier::new(&configure.ticket_key)
+            .ok_or_else(|| "the WorldServer's ticket key is not an Ed25519 public key".to_owned())?;
+        *self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner) = Some(verifier);
+        self.grace_ms = configure.grace_ms;
+        Ok(())
+    }
+
+    /// Begins to make a room.
+    fn make(&mut self, order: OpenRoom) {
+        let room = RoomId(order.room);
+        if let Err(error) = self.may_make(room) {
+            return self.opened(room, Some(error));
+        }
+        self.pending.insert(room, None);
+        let header = Header {
+            game: order.game,
+            room: order.room,
+            seed: order.seed,
+            capacity: order.capacity,
+            grace_ms: self.grace_ms,
+            parameters: order.parameters.into_iter().collect(),
+        };
+        let shared = Arc::clone(self.shared);
+        self.making.spawn_blocking(move || Made { room, result: make_room(&shared, &header) });
+    }
+
+    fn may_make(&self, room: RoomId) -> Result<(), Error> {
+        let rooms = self.shared.rooms.len() + self.pending.len();
+        let capacity = self.shared.config.capacity;
+        if self.shared.rooms.contains_key(&room) || self.pending.contains_key(&room) {
+            return Err(codes::error(ErrorCode::AlreadyRunning, "the room runs already"));
+        }
+        if rooms >= capacity as usize {
+            return Err(codes::error(ErrorCode::NoHostAvailable, format!("this host holds {capacity} rooms at most")));
+        }
+        Ok(())
+    }
+
+    /// A room is made, or could not be.
+    fn open(&mut self, made: Made) {
+        let Made { room, result } = made;
+        let unwanted = self.pending.remove(&room).flatten();
+        match result {
+            Err(error) => self.opened(room, Some(error)),
+            Ok(_) if unwanted.is_some() => {}
+            Ok(parts) => {
+                let begin = place(self.shared, room, *parts);
+                // Told before the first tick, which may be the last one.
+                self.opened(room, None);
+                begin();
+            }
+        }
+    }
+
+    fn opened(&self, room: RoomId, error: Option<Error>) {
+        match &error {
+            None => tracing::info!(room = room.0, "room opened"),
+            Some(error) => tracing::warn!(room = room.0, code = error.name, "room not opened: {}", error.message),
+        }
+        self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: room.0, error }));
+    }
+
+    fn close(&mut self, room: RoomId, reason: ErrorCode) {
+        if let Some(pending) = self.pending.get_mut(&room) {
+            *pending = Some(reason);
+        }
+        if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
+            tracing::info!(room = room.0, reason = codes::name(reason), "room closed");
+            inlet.post(Close(reason));
+        }
+    }
+
+    fn remove(&self, room: RoomId, player: PlayerId, reason: ErrorCode) {
+        if reason == ErrorCode::Kicked
+            && let Some(verifier) = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
+        {
+            verifier.bar(unix_now_s(), room, player);
+        }
+        if let Some(inlet) = self.shared.rooms.get(&room) {
+            inlet.post(Remove { player, reason });
+        }
+    }
+
+    fn rename(&self, order: RenamePlayer) {
+        if let Some(inlet) = self.shared.rooms.get(&RoomId(order.room)) {
+            inlet.post(Rename { player: PlayerId(order.player), name: order.name });
+        }
+    }
+
+    async fn close_all(&mut self, reason: ErrorCode) {
+        self.making.abort_all();
+        let rooms: Vec<RoomId> = self.shared.rooms.iter().map(|entry| *entry.key()).collect();
+        let actors: Vec<_> = rooms.iter().filter_map(|room| self.shared.rooms.remove(room)).collect();
+        let told = actors.iter().map(|(_, inlet)| inlet.actor.send(Close(reason)));
+        let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
+    }
+
+    fn send_stats(&mut self) {
+        let stats = self.stats();
+        let message = HostToWorld { body: Some(host_to_world::Body::Stats(stats)) };
+        if self.news.try_send(message).is_err() {
+            self.shared.counters.dropped(Drop::StatsFull);
+        }
+    }
+
+    fn stats(&mut self) -> HostStats {
+        let rooms = &self.shared.rooms;
+        let tickets = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        HostStats {
+            rooms: rooms.len() as u32,
+            players: rooms.iter().map(|inlet| inlet.players()).sum(),
+            tickets_refused: tickets
+                .as_ref()
+                .map(|verifier| verifier.refused().map(|(reason, count)| (reason.name().to_owned(), count)).collect())
+                .unwrap_or_default(),
+            cpu_permille: self.cpu.permille(),
+            ..self.shared.counters.read()
+        }
+    }
+
+    fn ready(&self) -> HostReady {
+        let config = &self.shared.config;
+        HostReady {
+            version: VERSION,
+            address: config.address.clone(),
+            certificate_sha256: config.fingerprint.0.to_vec(),
+            capacity: config.capacity,
+            label: config.label.clone(),
+            key: config.key.clone(),
+        }
+    }
+
+    fn tell(&self, body: host_to_world::Body) {
+        self.shared.tell(HostToWorld { body: Some(body) });
+    }
+
+    /// `false` when the WorldServer has not read for so long that the link is as good as gone.
+    fn forward(&self, message: HostToWorld) -> bool {
+        self.news.try_send(message).is_ok()
+    }
+}
+
+/// Everything about a new room that takes time: its first tick, at room time zero, puts up the world. The game's code
+/// may panic here too.
+fn make_room(shared: &Shared, header: &Header) -> Result<Box<Parts>, Error> {
+    catch_unwind(AssertUnwindSafe(|| {
+        let (config, game) = shared.registry.prepare(header)?;
+        let HostConfig { trace, record, .. } = &shared.config;
+        let mut room = Room::new(RoomConfig { trace: trace.is_some(), ..config }, game);
+        let mut files = RoomFiles::open(trace.as_deref(), record.as_deref(), header, &room).map_err(|error| {
+            codes::error(ErrorCode::ServerError, format!("the room's files can't be made: {error}"))
+        })?;
+        files.record(GameTime::ZERO, &[]);
+        room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        files.trace(room.trace());
+        Ok(Box::new(Parts { room, files, capacity: header.capacity }))
+    }))
+    .unwrap_or_else(|_| Err(codes::error(ErrorCode::ServerError, "the game's code panicked while the room was made")))
+}
+
+/// Gives a room its actor and lets players in. It ticks from the moment at which the returned call is made.
+fn place(shared: &Arc<Shared>, id: RoomId, parts: Parts) -> impl FnOnce() {
+    let Parts { room, files, capacity } = parts;
+    let (clock, pulse) = (RoomClock::start(), Arc::new(Pulse::default()));
+    let tick_hz = room.config().tick_hz;
+    let place = shared.place_room();
+    let arbiter = place.arbiter.clone();
+    let actor = GameServer::start_in_arbiter(&arbiter, {
+        let (shared, pulse) = (Arc::clone(shared), Arc::clone(&pulse));
+        move |_| GameServer::new(Setup { id, capacity, room, files, clock, pulse, place, shared })
+    });
+    shared.rooms.insert(id, Arc::new(RoomInlet::new(actor.clone(), clock)));
+    let clock_thread = shared.clock_thread.clone();
+    move || clock_thread.add(clock, tick_hz, pulse, ticker(actor))
+}

@@ -1,0 +1,176 @@
+//! What a host counts, for `HostStats`.
+//!
+//! Rooms and connections on many threads add; once a second the host reads. Each counter is a plain sum since the host
+//! began; none of them orders anything, so all accesses are relaxed. Cost: an atomic addition.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use ambit_proto::control::host::HostStats;
+use ambit_proto::host::{TICK_BUCKETS, tick_bucket};
+
+use crate::stats::RoomStats;
+
+/// A place where something was dropped, with the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drop {
+    /// A client sent more datagrams between two ticks than its queue holds.
+    InboxFull,
+    /// QUIC's send buffer held more than a tick's worth: the oldest went.
+    SendBufferFull,
+    /// A datagram larger than the path allows.
+    SendTooLarge,
+    /// A datagram to a connection that is gone.
+    SendClosed,
+    /// Control messages that a client did not read; it was closed.
+    ControlFull,
+    /// A connection that did not join while too many others hadn't either.
+    GreetingFull,
+    /// Statistics that the WorldServer had no room for.
+    StatsFull,
+}
+
+impl Drop {
+    const ALL: [(Drop, &'static str); 7] = [
+        (Drop::InboxFull, "game_inbox/full"),
+        (Drop::SendBufferFull, "game_datagrams/send_buffer_full"),
+        (Drop::SendTooLarge, "game_datagrams/too_large"),
+        (Drop::SendClosed, "game_datagrams/closed"),
+        (Drop::ControlFull, "game_control/slow_reader"),
+        (Drop::GreetingFull, "game_greeting/full"),
+        (Drop::StatsFull, "host_stats/full"),
+    ];
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    drops: [AtomicU64; Drop::ALL.len()],
+    datagrams_in: AtomicU64,
+    datagrams_out: AtomicU64,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+    enters: AtomicU64,
+    leaves: AtomicU64,
+    events: AtomicU64,
+    late_events: AtomicU64,
+    commands: AtomicU64,
+    commands_refused: AtomicU64,
+    /// The highest since the last reading.
+    amplification_permille: AtomicU32,
+    malformed: AtomicU64,
+    over_rate: AtomicU64,
+    notices_dropped: AtomicU64,
+    ticks_skipped: AtomicU64,
+    tick_buckets: [AtomicU64; TICK_BUCKETS.len() + 1],
+    tick_micros: AtomicU64,
+}
+
+impl Counters {
+    /// Something was dropped.
+    pub(crate) fn dropped(&self, what: Drop) {
+        self.drops[what as usize].fetch_add(1, Relaxed);
+    }
+
+    /// A room's tick took `work`.
+    pub(crate) fn ticked(&self, work: Duration) {
+        self.tick_buckets[tick_bucket(work)].fetch_add(1, Relaxed);
+        self.tick_micros.fetch_add(work.as_micros() as u64, Relaxed);
+    }
+
+    /// A room skipped ticks.
+    pub(crate) fn skipped(&self, ticks: u64) {
+        self.ticks_skipped.fetch_add(ticks, Relaxed);
+    }
+
+    /// Adds what a room has counted since it last reported `before`.
+    pub(crate) fn advance(&self, before: &RoomStats, now: &RoomStats) {
+        let add = |to: &AtomicU64, from: u64, until: u64| to.fetch_add(until.saturating_sub(from), Relaxed);
+        add(&self.datagrams_in, before.datagrams_in, now.datagrams_in);
+        add(&self.datagrams_out, before.datagrams_out, now.datagrams_out);
+        add(&self.bytes_in, before.bytes_in, now.bytes_in);
+        add(&self.bytes_out, before.bytes_out, now.bytes_out);
+        add(&self.enters, before.enters, now.enters);
+        add(&self.leaves, before.leaves, now.leaves);
+        add(&self.events, before.events, now.events);
+        add(&self.late_events, before.late_events, now.late_events);
+        add(&self.commands, before.commands, now.commands);
+        add(&self.commands_refused, before.refused, now.refused);
+        self.amplification_permille.fetch_max(now.amplification_permille, Relaxed);
+        add(&self.malformed, before.malformed, now.malformed);
+        add(&self.over_rate, before.commands_over_rate, now.commands_over_rate);
+        add(&self.notices_dropped, before.notices_dropped, now.notices_dropped);
+    }
+
+    /// The sums so far; rooms, players, tickets and processor time are the caller's.
+    pub(crate) fn read(&self) -> HostStats {
+        HostStats {
+            datagrams_in: self.datagrams_in.load(Relaxed),
+            datagrams_out: self.datagrams_out.load(Relaxed),
+            bytes_in: self.bytes_in.load(Relaxed),
+            bytes_out: self.bytes_out.load(Relaxed),
+            enters: self.enters.load(Relaxed),
+            leaves: self.leaves.load(Relaxed),
+            events: self.events.load(Relaxed),
+            late_events: self.late_events.load(Relaxed),
+            commands: self.commands.load(Relaxed),
+            commands_refused: self.commands_refused.load(Relaxed),
+            amplification_permille: self.amplification_permille.swap(0, Relaxed),
+            ticks_skipped: self.ticks_skipped.load(Relaxed),
+            tick_buckets: self.tick_buckets.iter().map(|bucket| bucket.load(Relaxed)).collect(),
+            tick_seconds_sum: self.tick_micros.load(Relaxed) as f64 / 1e6,
+            drops: self.read_drops().into_iter().collect(),
+            ..HostStats::default()
+        }
+    }
+
+    /// Reasons that never occurred are listed too: a graph should show a zero and not a gap.
+    fn read_drops(&self) -> BTreeMap<String, u64> {
+        let mut drops: BTreeMap<String, u64> =
+            Drop::ALL.iter().map(|&(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed))).collect();
+        drops.insert("game_datagrams/malformed".into(), self.malformed.load(Relaxed));
+        drops.insert("game_commands/rate_limited".into(), self.over_rate.load(Relaxed));
+        drops.insert("game_notices/full".into(), self.notices_dropped.load(Relaxed));
+        drops
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_drop_has_its_own_name_and_place() {
+        for (index, (what, name)) in Drop::ALL.into_iter().enumerate() {
+            assert_eq!(what as usize, index, "{name}");
+            let counters = Counters::default();
+            counters.dropped(what);
+            let drops = counters.read().drops;
+            assert_eq!(drops[name], 1);
+            assert_eq!(drops.len(), Drop::ALL.len() + 3);
+        }
+    }
+
+    #[test]
+    fn a_room_adds_only_what_is_new() {
+        let counters = Counters::default();
+        let first = RoomStats { enters: 3, bytes_out: 1_000, ..RoomStats::default() };
+        let second = RoomStats { enters: 5, bytes_out: 1_500, ..RoomStats::default() };
+        counters.advance(&RoomStats::default(), &first);
+        counters.advance(&first, &second);
+        let stats = counters.read();
+        assert_eq!((stats.enters, stats.bytes_out), (5, 1_500));
+    }
+
+    #[test]
+    fn ticks_land_in_their_buckets() {
+        let counters = Counters::default();
+        counters.ticked(Duration::from_micros(100));
+        counters.ticked(Duration::from_secs(2));
+        let stats = counters.read();
+        assert_eq!(stats.tick_buckets.first(), Some(&1));
+        assert_eq!(stats.tick_buckets.last(), Some(&1));
+        assert!((stats.tick_seconds_sum - 2.0001).abs() < 1e-9);
+    }
+}

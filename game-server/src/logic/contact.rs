@@ -1,0 +1,188 @@
+//! When two things on their paths first come within reach of each other.
+//!
+//! Exact, not sampled: between two points of either path both move in straight lines, so their distance squared is a
+//! parabola in time, and the first moment at which it is small enough is a root. A fast thing can't slip through a
+//! slow one between two ticks, whatever the tick rate.
+//!
+//! Units: metres, seconds inside a stretch, microseconds outside. Cost: one root a stretch; a stretch ends at a point of either path.
+
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_proto::timeline::{Timeline, Waypoint};
+
+/// The first time from `from` to `to`, both included, at which the two are at most `reach_m` apart.
+pub fn first_contact(
+    one: &Timeline<Waypoint>,
+    other: &Timeline<Waypoint>,
+    (from, to): (GameTime, GameTime),
+    reach_m: f32,
+) -> Option<GameTime> {
+    let mut start = from;
+    loop {
+        let end = [one, other].into_iter().filter_map(|path| path.next_after(start)).fold(to, GameTime::min);
+        let stretch = Stretch::between(one, other, start, end)?;
+        if let Some(seconds) = stretch.first_within(reach_m) {
+            return Some((start + std::time::Duration::from_secs_f64(seconds)).min(end));
+        }
+        if end >= to {
+            return None;
+        }
+        start = end;
+    }
+}
+
+/// How two things lie to each other while both move in straight lines, or rest.
+struct Stretch {
+    /// From one to the other at the start, in metres.
+    apart: [f64; 3],
+    /// How that changes, in metres a second.
+    closing: [f64; 3],
+    /// In seconds.
+    length: f64,
+    /// From one to the other at the end, which lies elsewhere than the straight line leads if one of them jumps there.
+    apart_at_end: [f64; 3],
+}
+
+impl Stretch {
+    fn between(one: &Timeline<Waypoint>, other: &Timeline<Waypoint>, start: GameTime, end: GameTime) -> Option<Self> {
+        let length = end.since(start).as_secs_f64();
+        let apart = difference(one.at(start)?.position, other.at(start)?.position);
+        let before_end = difference(before(one, start, end)?, before(other, start, end)?);
+        let speed = |index: usize| if length > 0.0 { (before_end[index] - apart[index]) / length } else { 0.0 };
+        let apart_at_end = difference(one.at(end)?.position, other.at(end)?.position);
+        Some(Self { apart, closing: [speed(0), speed(1), speed(2)], length, apart_at_end })
+    }
+
+    /// Seconds from the start to the first moment within reach.
+    fn first_within(&self, reach_m: f32) -> Option<f64> {
+        let reach_squared = f64::from(reach_m) * f64::from(reach_m);
+        let gap = dot(self.apart, self.apart) - reach_squared;
+        if gap <= 0.0 {
+            return Some(0.0);
+        }
+        let root = self.root(gap).filter(|&seconds| seconds <= self.length);
+        root.or_else(|| (dot(self.apart_at_end, self.apart_at_end) <= reach_squared).then_some(self.length))
+    }
+
+    /// The first root of |apart + t * closing|^2 = reach^2; `gap` is its constant term, above zero.
+    fn root(&self, gap: f64) -> Option<f64> {
+        let square = dot(self.closing, self.closing);
+        let half = dot(self.apart, self.closing);
+        let discriminant = half * half - square * gap;
+        // At rest, moving apart, or passing each other out of reach.
+        if square == 0.0 || half >= 0.0 || discriminant < 0.0 {
+            return None;
+        }
+        // The form that loses no digits when the root is near.
+        Some(gap / (discriminant.sqrt() - half))
+    }
+}
+
+/// Where a thing is at `end` unless it jumps there, when it has no point between `start` and `end`.
+fn before(path: &Timeline<Waypoint>, start: GameTime, end: GameTime) -> Option<Position> {
+    let arrival = path.at(end)?;
+    if arrival.jump { path.at(start).map(|point| point.position) } else { Some(arrival.position) }
+}
+
+fn difference(from: Position, to: Position) -> [f64; 3] {
+    [f64::from(to.x) - f64::from(from.x), f64::from(to.y) - f64::from(from.y), f64::from(to.z) - f64::from(from.z)]
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fast_thing_meets_one_that_stands_exactly_at_the_rim() {
+        let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
+        let orc = path(&[(0, 10.0, 0.0)]);
+        assert_eq!(contact(&bolt, &orc, 0, 1_000), Some(475_000));
+    }
+
+    #[test]
+    fn what_crosses_the_way_between_two_ticks_is_met() {
+        let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
+        let runner = path(&[(0, 10.0, -5.0), (1_000, 10.0, 5.0)]);
+        let at = contact(&bolt, &runner, 0, 1_000).expect("they meet");
+        assert!((470_000..500_000).contains(&at), "{at}");
+    }
+
+    #[test]
+    fn what_passes_out_of_reach_is_not_met() {
+        let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
+        assert_eq!(contact(&bolt, &path(&[(0, 10.0, 0.6)]), 0, 1_000), None);
+        let runner = path(&[(0, 10.0, 5.0), (1_000, 10.0, -5.0)]);
+        assert_eq!(contact(&bolt, &runner, 600, 1_000), None);
+    }
+
+    #[test]
+    fn what_is_within_reach_from_the_start_is_met_at_once() {
+        let (one, other) = (path(&[(0, 3.0, 3.0)]), path(&[(0, 3.2, 3.0)]));
+        assert_eq!(contact(&one, &other, 250, 300), Some(250_000));
+    }
+
+    #[test]
+    fn a_turn_within_the_time_is_followed() {
+        let bolt = path(&[(0, 0.0, 0.0), (1_000, 20.0, 0.0)]);
+        let turns_away = path(&[(0, 5.0, 1.0), (100, 5.0, 0.8), (1_000, 5.0, 9.0)]);
+        assert_eq!(contact(&bolt, &turns_away, 0, 1_000), None);
+        let turns_in = path(&[(0, 15.0, 9.0), (700, 15.0, 9.0), (750, 15.0, 0.0)]);
+        assert!(contact(&bolt, &turns_in, 0, 1_000).is_some());
+    }
+
+    #[test]
+    fn nobody_is_met_on_the_way_of_a_jump_only_where_it_ends() {
+        let stone = path(&[(0, 5.0, 0.0)]);
+        let mut over = path(&[(0, 0.0, 0.0)]);
+        over.insert(GameTime::from_millis(500), Waypoint::jump(Position::on_ground(10.0, 0.0)));
+        assert_eq!(contact(&stone, &over, 0, 1_000), None);
+        let mut onto = path(&[(0, 0.0, 0.0)]);
+        onto.insert(GameTime::from_millis(500), Waypoint::jump(Position::on_ground(5.0, 0.0)));
+        assert_eq!(contact(&stone, &onto, 0, 1_000), Some(500_000));
+    }
+
+    #[test]
+    fn random_paths_agree_with_small_steps() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        for case in 0..300 {
+            let (one, other) = (wandering(&mut rng), wandering(&mut rng));
+            let exact = contact(&one, &other, 0, 2_000);
+            let distance = |micros: u64| {
+                let at = |path: &Timeline<Waypoint>| path.at(GameTime::from_micros(micros)).expect("a point").position;
+                at(&one).distance(at(&other))
+            };
+            let stepped = (0..=20_000).map(|step| step * 100).find(|&micros| distance(micros) <= REACH);
+            match (exact, stepped) {
+                (Some(exact), Some(stepped)) => {
+                    assert!(stepped.abs_diff(exact) <= 200, "case {case}: {exact} {stepped}");
+                }
+                (Some(exact), None) => assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}"),
+                (None, stepped) => assert_eq!(stepped, None, "case {case}"),
+            }
+        }
+    }
+
+    const REACH: f32 = 0.5;
+
+    fn contact(one: &Timeline<Waypoint>, other: &Timeline<Waypoint>, from: u64, to: u64) -> Option<u64> {
+        let span = (GameTime::from_millis(from), GameTime::from_millis(to));
+        first_contact(one, other, span, REACH).map(GameTime::micros)
+    }
+
+    fn path(points: &[(u64, f32, f32)]) -> Timeline<Waypoint> {
+        let mut path = Timeline::new(8);
+        for &(millis, x, y) in points {
+            path.insert(GameTime::from_millis(millis), Waypoint::walk(Position::on_ground(x, y)));
+        }
+        path
+    }
+
+    fn wandering(rng: &mut fastrand::Rng) -> Timeline<Waypoint> {
+        let points: Vec<_> = (0..4).map(|leg| (leg * 600, rng.f32() * 6.0, rng.f32() * 6.0)).collect();
+        path(&points)
+    }
+}

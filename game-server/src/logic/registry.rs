@@ -1,0 +1,177 @@
+//! The games that a host knows, by name.
+//!
+//! A name and `key=value` parameters go in; a room's configuration and its game come out, or an [`OpenError`] that tells the player what is
+//! wrong. Registering a game is one line ([`Registry::with`]); lobby and hosts know nothing else of games.
+//!
+//! Invariant: what [`Registry::check`] accepts, [`Registry::prepare`] makes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::ids::RoomId;
+
+use super::game::Game;
+use crate::config::{BadParameter, Parameters, ROOM, RoomConfig};
+use crate::games::field::Field;
+use crate::record::Header;
+use crate::room::Room;
+
+pub use super::game::GameInfo;
+
+/// Makes a game from parameters that were checked against its table and the room's.
+pub type MakeGame = fn(&Parameters) -> Result<Box<dyn Game>, BadParameter>;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Registry {
+    games: Vec<(GameInfo, MakeGame)>,
+}
+
+/// Why a room can't be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// Nobody knows the game.
+    #[error("there is no game {game:?}; the known ones are {known}")]
+    UnknownGame {
+        /// As asked for.
+        game: String,
+        /// All names.
+        known: String,
+    },
+    /// Its parameters are not possible.
+    #[error(transparent)]
+    BadParameter(#[from] BadParameter),
+}
+
+impl Registry {
+    /// The games that come with Ambit.
+    pub fn standard() -> Self {
+        Self { games: Vec::new() }.with(Field::INFO, Field::make)
+    }
+
+    /// These games and one more.
+    ///
+    /// # Panics
+    /// When there is one of that name, or the game declares a parameter that every room has: a mistake of the game's.
+    #[must_use]
+    pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
+        assert!(self.info(info.name).is_none(), "there are two games {:?}", info.name);
+        for parameter in info.parameters {
+            let taken = ROOM.iter().any(|common| common.key == parameter.key);
+            assert!(!taken, "{:?} is a parameter of every room", parameter.key);
+        }
+        self.games.push((info, make));
+        self
+    }
+
+    /// What there is to know of each game, in the order in which they were registered.
+    pub fn games(&self) -> impl Iterator<Item = &GameInfo> {
+        self.games.iter().map(|(info, _)| info)
+    }
+
+    /// What there is to know of one game.
+    pub fn info(&self, game: &str) -> Option<&GameInfo> {
+        self.games().find(|info| info.name == game)
+    }
+
+    /// Whether a room of this game can be made with these parameters.
+    pub fn check(&self, game: &str, parameters: &BTreeMap<String, String>) -> Result<(), OpenError> {
+        let header = Header { game: game.to_owned(), parameters: parameters.clone(), ..Header::default() };
+        self.prepare(&header).map(|_| ())
+    }
+
+    /// The configuration and the game of the room that a header describes.
+    pub fn prepare(&self, header: &Header) -> Result<(RoomConfig, Box<dyn Game>), OpenError> {
+        let (info, make) = self.find(&header.game)?;
+        let parameters = Parameters::parse(&header.parameters, &[ROOM, info.parameters])?;
+        let grace = Duration::from_millis(header.grace_ms.into());
+        let config = RoomConfig::new(RoomId(header.room), header.seed, header.capacity, grace, &parameters)?;
+        Ok((config, make(&parameters)?))
+    }
+
+    /// The room that a header describes, before its first tick.
+    pub fn room(&self, header: &Header) -> Result<Room, OpenError> {
+        self.prepare(header).map(|(config, game)| Room::new(config, game))
+    }
+
+    fn find(&self, game: &str) -> Result<&(GameInfo, MakeGame), OpenError> {
+        self.games.iter().find(|(info, _)| info.name == game).ok_or_else(|| OpenError::UnknownGame {
+            game: game.chars().take(40).collect(),
+            known: self.games().map(|info| info.name).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.games().map(|info| info.name)).finish()
+    }
+}
+
+impl OpenError {
+    /// The stable code.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::UnknownGame { .. } => ErrorCode::UnknownGame,
+            Self::BadParameter(_) => ErrorCode::BadParameter,
+        }
+    }
+}
+
+/// What the player is told.
+impl From<OpenError> for codes::Error {
+    fn from(error: OpenError) -> Self {
+        codes::error(error.code(), error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_that_nobody_knows_is_answered_with_the_known_ones() {
+        let error = Registry::standard().check("fjeld", &BTreeMap::new()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::UnknownGame);
+        assert_eq!(error.to_string(), "there is no game \"fjeld\"; the known ones are field");
+    }
+
+    #[test]
+    fn a_game_s_parameters_are_checked_with_the_room_s() {
+        let check = |key: &str, value: &str| {
+            Registry::standard().check("field", &BTreeMap::from([(key.to_owned(), value.to_owned())]))
+        };
+        assert_eq!(check("npcs", "20000"), Ok(()));
+        assert_eq!(check("delay", "100"), Ok(()));
+        assert_eq!(check("npcs", "20001").unwrap_err().code(), ErrorCode::BadParameter);
+        let unknown = check("orcs", "1").unwrap_err().to_string();
+        assert!(
+            unknown.contains("cell, delay, grace, inner, margin, npcs, obstacles, outer, seed, size, tick"),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn a_header_makes_the_room_that_it_describes() {
+        let header = Header {
+            game: "field".into(),
+            room: 7,
+            seed: 9,
+            capacity: 12,
+            grace_ms: 4_000,
+            parameters: BTreeMap::from([("size".into(), "60x50".into())]),
+        };
+        let (config, game) = Registry::standard().prepare(&header).expect("a good header");
+        assert_eq!((config.room, config.seed, config.capacity), (RoomId(7), 9, 12));
+        assert_eq!((config.width, config.height, config.grace), (60.0, 50.0, Duration::from_secs(4)));
+        assert_eq!(game.schema().game, "field");
+    }
+
+    #[test]
+    #[should_panic(expected = "there are two games \"field\"")]
+    fn two_games_of_one_name_are_a_mistake() {
+        let _ = Registry::standard().with(Field::INFO, Field::make);
+    }
+}

@@ -1,0 +1,85 @@
+//! What the world says about a tick, in the order in which it happened.
+//!
+//! This is all that the network learns: it looks the rest up in the world. Everything takes effect at the horizon of its tick
+//! unless it has a time of its own.
+
+use ambit_proto::cell::Cell;
+use ambit_proto::ids::ObjectId;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+
+/// Something that has changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// An object has come into being. It may be gone again by the end of the tick.
+    Spawned {
+        /// Which.
+        object: ObjectId,
+        /// Where.
+        cell: Cell,
+    },
+    /// An object is gone.
+    Despawned {
+        /// Which.
+        object: ObjectId,
+        /// Since when.
+        at: GameTime,
+    },
+    /// An object is in another cell.
+    ChangeCell {
+        /// Which.
+        object: ObjectId,
+        /// Where it was.
+        from: Cell,
+        /// Where it is.
+        to: Cell,
+    },
+    /// Components of an object have another present or future. Once an object a tick, after all else that happened to it.
+    Components {
+        /// Which.
+        object: ObjectId,
+        /// Bit `n` is set when component `n` has changed.
+        mask: u16,
+    },
+    /// The game may answer otherwise than before whether others see this object.
+    Visibility {
+        /// Which.
+        object: ObjectId,
+    },
+    /// Something happened, to be told to those who follow `about`.
+    Event {
+        /// Index of the event in the schema.
+        kind: u8,
+        /// Who follows this object is told.
+        about: ObjectId,
+        /// When it happens.
+        effect: GameTime,
+        /// As the schema says.
+        fields: Vec<EventField>,
+    },
+}
+
+/// A field of an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventField {
+    /// An object. A client that does not follow it is told of none.
+    Object(ObjectId),
+    /// A point in space.
+    Position(Position),
+    /// A whole number.
+    Number(i64),
+}
+
+impl Change {
+    /// The object that this is about.
+    pub const fn object(&self) -> ObjectId {
+        match *self {
+            Self::Spawned { object, .. }
+            | Self::Despawned { object, .. }
+            | Self::ChangeCell { object, .. }
+            | Self::Components { object, .. }
+            | Self::Visibility { object }
+            | Self::Event { about: object, .. } => object,
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! The world, without any game.
+
+use std::time::Duration;
+
+use ambit_proto::cell::Cell;
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, Schema};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_proto::timeline::Waypoint;
+
+use super::{Change, EventField, TraceLine, Truth, World};
+use crate::config::RoomConfig;
+
+const ORC: u8 = 0;
+const HEALTH: u8 = 1;
+const AWAKE: u8 = 2;
+const LEVEL: u8 = 3;
+const NAME: u8 = 4;
+
+#[test]
+fn what_walks_over_a_border_changes_cell_once_and_at_the_right_tick() {
+    let mut world = world();
+    let orc = orc(&mut world, at(5.0, 5.0));
+    world.walk_to(orc, at(25.0, 5.0), 5.0);
+    changes(&mut world);
+    let mut crossings = Vec::new();
+    for tick in 1..=100 {
+        world.begin_tick(ms(tick * 50));
+        let cell = world.cell(orc);
+        assert_eq!(cell, world.grid().cell_at(world.path(orc).at(world.now()).unwrap().position));
+        for change in changes(&mut world) {
+            let Change::ChangeCell { object, from, to } = change else { panic!("{change:?}") };
+            assert_eq!((object, to), (orc, cell));
+            crossings.push((tick, from.column, to.column));
+        }
+    }
+    assert_eq!(crossings, [(20, 0, 1), (60, 1, 2)]);
+}
+
+#[test]
+fn what_stands_still_is_not_looked_at() {
+    let mut world = world();
+    let orc = orc(&mut world, at(5.0, 5.0));
+    world.walk_to(orc, at(6.0, 5.0), 5.0);
+    world.begin_tick(ms(100));
+    assert_eq!(world.moving, [orc]);
+    world.begin_tick(ms(200)); // It has arrived.
+    assert!(world.moving.is_empty());
+    assert_eq!(world.position(orc), at(6.0, 5.0));
+    world.walk_to(orc, at(7.0, 5.0), 5.0);
+    world.walk_to(orc, at(5.0, 5.0), 5.0);
+    assert_eq!(world.moving, [orc]);
+}
+
+#[test]
+fn a_new_destination_starts_where_the_object_is_now() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    assert_eq!(world.walk_to(orc, at(20.0, 10.0), 5.0), ms(2_000));
+    world.begin_tick(ms(1_000));
+    assert_eq!(world.walk_to(orc, at(15.0, 15.0), 5.0), ms(2_000));
+    let points: Vec<_> = world.path(orc).points().map(|(time, point)| (time.millis(), point.position)).collect();
+    assert_eq!(points, [(0, at(10.0, 10.0)), (1_000, at(15.0, 10.0)), (2_000, at(15.0, 15.0))]);
+    assert_eq!(world.position_at(orc, ms(500)), at(12.5, 10.0));
+    assert_eq!(world.position_at(orc, ms(9_000)), at(15.0, 15.0));
+}
+
+#[test]
+fn a_walk_to_where_one_stands_is_standing() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    world.begin_tick(ms(50));
+    assert_eq!(world.walk_to(orc, at(10.0, 10.0), 5.0), ms(50));
+    assert_eq!(world.position_at(orc, ms(60)), at(10.0, 10.0));
+}
+
+#[test]
+fn a_teleport_takes_no_time_and_leaves_the_way_before_it_as_it_was() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    world.walk_to(orc, at(60.0, 10.0), 5.0);
+    world.begin_tick(ms(2_000));
+    world.teleport(orc, at(50.0, 50.0));
+    assert_eq!(world.position(orc), at(50.0, 50.0));
+    assert_eq!(world.cell(orc), Cell::new(5, 5));
+    assert!(world.position_at(orc, ms(1_000)).distance(at(15.0, 10.0)) < 0.002);
+    assert!(world.position_at(orc, ms(1_999)).distance(at(20.0, 10.0)) < 0.01);
+    assert_eq!(world.position_at(orc, ms(5_000)), at(50.0, 50.0));
+    let last = changes(&mut world).pop().unwrap();
+    assert_eq!(last, Change::ChangeCell { object: orc, from: Cell::new(2, 1), to: Cell::new(5, 5) });
+}
+
+#[test]
+fn an_object_that_stops_in_the_past_stands_there_now() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    world.walk_to(orc, at(60.0, 10.0), 5.0);
+    world.begin_tick(ms(1_000));
+    world.begin_tick(ms(1_050));
+    world.stop(orc, ms(1_020));
+    assert!(world.position(orc).distance(at(15.1, 10.0)) < 0.003);
+    assert_eq!(world.position_at(orc, ms(9_000)), world.position(orc));
+}
+
+#[test]
+fn all_that_is_stored_lies_on_the_wire_s_grid() {
+    let mut world = world();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let orc = orc(&mut world, at(33.333_33, 66.666_66));
+    for tick in 1..200u64 {
+        world.begin_tick(GameTime::from_micros(tick * 16_667));
+        assert_eq!(world.now(), world.now().whole_millis());
+        world.walk_to(orc, at(rng.f32() * 100.0, rng.f32() * 100.0), 5.0);
+        world.set_gauge(orc, HEALTH, world.now(), rng.f32() * 120.0 - 10.0, rng.f32());
+        for (time, point) in world.path(orc).points() {
+            assert_eq!((time, point.position), (time.whole_millis(), point.position.quantised()));
+        }
+        let gauge = world.gauge(orc, HEALTH);
+        assert_eq!(gauge, gauge.quantised());
+        assert!((0.0..=100.0).contains(&gauge.value));
+    }
+}
+
+#[test]
+fn a_long_life_leaves_no_long_history() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    for tick in 1..500 {
+        world.begin_tick(ms(tick * 50));
+        world.walk_to(orc, at((tick % 90) as f32, 10.0), 5.0);
+    }
+    assert!(world.path(orc).len() <= 23, "{}", world.path(orc).len());
+    assert!(world.path(orc).points().next().unwrap().0 >= ms(499 * 50 - 1_100));
+}
+
+#[test]
+fn a_gauge_goes_on_by_itself_from_the_time_it_was_set() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    world.set_gauge(orc, HEALTH, ms(1_000), 50.0, 10.0);
+    assert_eq!(world.gauge_at(orc, HEALTH, ms(500)).value, 100.0);
+    assert_eq!(world.gauge_at(orc, HEALTH, ms(3_000)).value, 70.0);
+    assert_eq!(world.gauge_at(orc, HEALTH, ms(90_000)).value, 100.0);
+}
+
+#[test]
+fn other_components_hold_what_they_are_given_within_their_range() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    world.set_flag(orc, AWAKE, ms(100), false);
+    assert_eq!((world.flag(orc, AWAKE), world.flag_at(orc, AWAKE, ms(100))), (true, false));
+    world.set_number(orc, LEVEL, 1_000);
+    assert_eq!(world.number(orc, LEVEL), 9);
+    world.set_text(orc, NAME, "ööööö");
+    assert_eq!(world.text(orc, NAME), "öööö");
+}
+
+#[test]
+fn what_changed_is_said_once_an_object_and_tick_and_in_the_order_of_the_first_change() {
+    let mut world = world();
+    let (orc, elf) = (orc(&mut world, at(10.0, 10.0)), orc(&mut world, at(20.0, 10.0)));
+    changes(&mut world);
+    world.begin_tick(ms(50));
+    world.set_number(elf, LEVEL, 2);
+    world.set_gauge(orc, HEALTH, ms(50), 3.0, 1.0);
+    world.set_text(elf, NAME, "x");
+    assert!(changes(&mut world).is_empty());
+    world.finish_tick();
+    let said = [(elf, 1 << LEVEL | 1 << NAME), (orc, 1 << HEALTH)];
+    assert_eq!(changes(&mut world), said.map(|(object, mask)| Change::Components { object, mask }));
+    world.begin_tick(ms(100));
+    world.finish_tick();
+    assert!(changes(&mut world).is_empty());
+}
+
+#[test]
+fn what_is_too_much_for_one_record_is_said_again_until_all_of_it_is_said() {
+    let mut world = world();
+    let orc = orc(&mut world, at(10.0, 10.0));
+    let now = ms(10_000);
+    world.begin_tick(now);
+    changes(&mut world);
+    let points = (0..20).map(|n| (now + Duration::from_millis(n * 100), Waypoint::walk(at(n as f32, 10.0))));
+    world.replace_path(orc, now, points);
+    let mut last_said = 0;
+    for tick in 1..100 {
+        world.finish_tick();
+        if changes(&mut world).iter().any(|change| matches!(change, Change::Components { .. })) {
+            last_said = tick;
+        }
+        world.begin_tick(now + Duration::from_millis(tick * 50));
+    }
+    let clock = |tick: u64| world.position_at(orc, now + Duration::from_millis((tick - 1) * 50));
+    // It fits once the clients' clock, three ticks behind, has passed all but the last points.
+    assert!((5..30).contains(&last_said), "{last_said} {:?}", clock(last_said));
+}
+
+#[test]
+fn a_search_finds_what_is_there_now_in_the_order_of_birth() {
+    let mut world = world();
+    let mut rng = fastrand::Rng::with_seed(4);
+    let mut all: Vec<ObjectId> = Vec::new();
+    let mut found = Vec::new();
+    for tick in 1..200 {
+        world.begin_tick(ms(tick * 50));
+        let somewhere = |rng: &mut fastrand::Rng| at(rng.f32() * 100.0, rng.f32() * 100.0);
+        if all.len() > 30 {
+            world.despawn(all.swap_remove(rng.usize(..all.len())));
+        }
+        let newcomer = orc(&mut world, somewhere(&mut rng));
+        all.push(newcomer);
+        let walker = all[rng.usize(..all.len())];
+        world.walk_to(walker, somewhere(&mut rng), 9.0);
+        let jumper = all[rng.usize(..all.len())];
+        world.teleport(jumper, somewhere(&mut rng));
+        let (centre, radius) = (somewhere(&mut rng), rng.f32() * 40.0);
+        world.within(centre, radius, &mut found);
+        let near = |&object: &ObjectId| world.position_at(object, world.now()).distance(centre) <= radius;
+        let mut expected: Vec<_> = all.iter().copied().filter(near).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "tick {tick}");
+        assert_eq!(world.objects().len(), world.len());
+    }
+}
+
+#[test]
+fn births_and_deaths_are_said_in_order() {
+    let mut world = world();
+    world.begin_tick(ms(50));
+    let orc = orc(&mut world, at(25.0, 15.0));
+    world.set_number(orc, LEVEL, 3);
+    world.despawn_at(orc, ms(20));
+    world.despawn(orc);
+    assert!(!world.contains(orc));
+    world.finish_tick();
+    let born = Change::Spawned { object: orc, cell: Cell::new(2, 1) };
+    assert_eq!(changes(&mut world), [born, Change::Despawned { object: orc, at: ms(20) }]);
+    assert!(world.is_empty());
+}
+
+#[test]
+fn dice_for_one_purpose_do_not_depend_on_those_for_another() {
+    let mut world = world();
+    let throws = |mut rng: fastrand::Rng| [rng.u64(..), rng.u64(..)];
+    let before = throws(world.rng_for(1, 2));
+    let _ = world.rng().u64(..);
+    assert_eq!(throws(world.rng_for(1, 2)), before);
+    assert_ne!(throws(world.rng_for(2, 1)), before);
+    assert_ne!(throws(world.rng_for(1, 3)), before);
+    let other = World::new(&RoomConfig { seed: 1, ..RoomConfig::default() }, schema());
+    assert_ne!(throws(other.rng_for(1, 2)), before);
+}
+
+#[test]
+fn what_some_objects_are_said_to_do_does_not_depend_on_others() {
+    let told = |with_ghost: bool| {
+        let mut world = world();
+        let mut rng = fastrand::Rng::with_seed(8);
+        let mut ghost_rng = fastrand::Rng::with_seed(9);
+        let ghost = with_ghost.then(|| orc(&mut world, at(50.0, 50.0)));
+        let mut orcs: Vec<_> = (0..20).map(|n| orc(&mut world, at(n as f32 * 5.0, 50.0))).collect();
+        let mut told = Vec::new();
+        for tick in 1..300 {
+            world.begin_tick(ms(tick * 50));
+            if let Some(ghost) = ghost {
+                world.walk_to(ghost, at(ghost_rng.f32() * 100.0, ghost_rng.f32() * 100.0), 5.0);
+            }
+            let walker = rng.usize(..orcs.len());
+            world.walk_to(orcs[walker], at(rng.f32() * 100.0, rng.f32() * 100.0), 5.0);
+            if tick % 10 == 0 {
+                world.despawn(orcs.remove(rng.usize(..orcs.len())));
+                orcs.push(orc(&mut world, at(rng.f32() * 100.0, rng.f32() * 100.0)));
+                // Something of the ghost's that takes an id and a slot, and gives them back.
+                if with_ghost {
+                    let trap = orc(&mut world, at(1.0, 1.0));
+                    world.despawn(trap);
+                }
+            }
+            world.finish_tick();
+            let mut found = Vec::new();
+            world.within(at(50.0, 50.0), 30.0, &mut found);
+            // Ids differ between the runs; their order and the cells must not.
+            let rank = |object: ObjectId| orcs.iter().filter(|&&other| other < object).count();
+            let is_orc = |object: &ObjectId| orcs.contains(object);
+            told.push((tick, found.into_iter().filter(is_orc).map(rank).collect::<Vec<_>>(), String::new()));
+            for change in changes(&mut world).into_iter().filter(|change| is_orc(&change.object())) {
+                let text = match change {
+                    Change::ChangeCell { from, to, .. } => format!("{from:?} {to:?}"),
+                    Change::Components { mask, .. } => format!("{mask}"),
+                    ref other => format!("{:?}", std::mem::discriminant(other)),
+                };
+                told.push((tick, vec![rank(change.object())], text));
+            }
+        }
+        told
+    };
+    assert_eq!(told(false), told(true));
+}
+
+#[test]
+fn the_same_seed_and_calls_give_the_same_changes() {
+    let run = || {
+        let mut world = world();
+        let mut all = Vec::new();
+        for tick in 1..100 {
+            world.begin_tick(ms(tick * 50));
+            let (x, y) = (world.rng().f32() * 100.0, world.rng().f32() * 100.0);
+            let orc = orc(&mut world, at(x, y));
+            world.walk_to(orc, at(y, x), 7.0);
+            world.finish_tick();
+            world.drain_changes(&mut all);
+        }
+        all
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn the_trace_tells_what_really_happened_when_somebody_wants_it() {
+    let mut world = World::new(&RoomConfig { trace: true, ..config() }, schema());
+    world.begin_tick(ms(50));
+    let orc = orc(&mut world, at(5.0, 5.0));
+    world.trace_join(PlayerId(3), orc, "ann");
+    world.walk_to(orc, at(25.0, 5.0), 200.0);
+    world.finish_tick();
+    world.begin_tick(ms(100));
+    world.teleport(orc, at(23.0, 12.0));
+    world.hide(orc);
+    world.reveal(orc);
+    world.finish_tick();
+    world.begin_tick(ms(150));
+    world.trace_leave(PlayerId(3), orc);
+    world.despawn(orc);
+    world.finish_tick();
+    let mut lines = Vec::new();
+    world.drain_trace(&mut lines);
+    let expected = [
+        (50, Truth::Spawned { kind: ORC, position: at(5.0, 5.0), cell: 1 }),
+        (50, Truth::Joined { player: PlayerId(3), name: "ann".into() }),
+        (100, Truth::Hidden),
+        (100, Truth::Revealed),
+        (100, Truth::Moved { position: at(23.0, 12.0), cell: 13 }),
+        (150, Truth::Left { player: PlayerId(3) }),
+        (150, Truth::Despawned),
+    ];
+    assert_eq!(lines, expected.map(|(at, what)| TraceLine { at: ms(at), object: orc, what }));
+}
+
+#[test]
+fn nobody_pays_for_a_trace_that_nobody_wants() {
+    let mut world = world();
+    let orc = orc(&mut world, at(5.0, 5.0));
+    world.teleport(orc, at(25.0, 5.0));
+    world.finish_tick();
+    let mut lines = Vec::new();
+    world.drain_trace(&mut lines);
+    assert!(lines.is_empty());
+}
+
+#[test]
+fn an_event_is_passed_on_as_it_is() {
+    let mut world = world();
+    let orc = orc(&mut world, at(5.0, 5.0));
+    changes(&mut world);
+    world.emit(0, orc, ms(7), vec![EventField::Object(orc)]);
+    let event = Change::Event { kind: 0, about: orc, effect: ms(7), fields: vec![EventField::Object(orc)] };
+    assert_eq!(changes(&mut world), [event]);
+}
+
+#[test]
+#[should_panic(expected = "is not what the schema says of orc's health")]
+fn an_object_that_is_not_what_the_schema_says_is_our_bug() {
+    let mut world = world();
+    let mut components = components(&world, at(0.0, 0.0));
+    components[usize::from(HEALTH)] = Component::gauge(ms(0), 1.0, 1.0, 50.0);
+    world.spawn(ORC, components);
+}
+
+fn schema() -> Schema {
+    let components = vec![
+        ComponentSpec::public("path", Codec::Path),
+        ComponentSpec::public("health", Codec::Gauge { max: 100.0 }),
+        ComponentSpec::public("awake", Codec::Flag),
+        ComponentSpec::public("level", Codec::Number { min: 1, max: 9 }),
+        ComponentSpec::public("name", Codec::Text { max_bytes: 9 }),
+    ];
+    Schema {
+        game: "test".into(),
+        kinds: vec![Kind { name: "orc".into(), components, sight: None }],
+        events: vec![EventKind {
+            name: "growl".into(),
+            fields: vec![FieldSpec { name: "who".into(), ty: FieldType::Object }],
+        }],
+        spells: Vec::new(),
+    }
+}
+
+/// 100 x 100 m in cells of 10 m.
+fn config() -> RoomConfig {
+    RoomConfig { width: 100.0, height: 100.0, ..RoomConfig::default() }
+}
+
+fn world() -> World {
+    World::new(&config(), schema())
+}
+
+fn components(world: &World, position: Position) -> Vec<Component> {
+    let now = world.now();
+    vec![
+        Component::at_rest(now, position),
+        Component::gauge(now, 100.0, 0.0, 100.0),
+        Component::flag(now, true),
+        Component::Number(1),
+        Component::Text("orc".into()),
+    ]
+}
+
+fn orc(world: &mut World, position: Position) -> ObjectId {
+    let components = components(world, position);
+    world.spawn(ORC, components)
+}
+
+fn changes(world: &mut World) -> Vec<Change> {
+    let mut changes = Vec::new();
+    world.drain_changes(&mut changes);
+    changes
+}
+
+fn at(x: f32, y: f32) -> Position {
+    Position::on_ground(x, y)
+}
+
+fn ms(millis: u64) -> GameTime {
+    GameTime::from_millis(millis)
+}

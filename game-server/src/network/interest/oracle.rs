@@ -1,0 +1,328 @@
+//! The plain slow answer, to compare with: all viewers x all objects after every moment.
+//!
+//! It shares no code with `Interest`: its own arithmetic, its own bookkeeping. Scenes are random, from a seed, on small
+//! maps where edges are near: walks, teleports, joins, leaves, hiding and revealing for one viewer or for all, several
+//! classes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ambit_proto::cell::{Cell, Grid};
+use ambit_proto::ids::{ClientId, ObjectId};
+
+use super::{Change, Interest, Sees, Zone};
+
+/// Column and row, so that arithmetic is plain.
+type Spot = (i32, i32);
+
+#[derive(Default)]
+struct Oracle {
+    zones: Vec<(i32, i32)>,
+    /// Class and cell.
+    objects: BTreeMap<ObjectId, (usize, Spot)>,
+    /// Avatar and home.
+    viewers: BTreeMap<ClientId, (ObjectId, Spot)>,
+    /// Avatars and what they cannot see.
+    unseen: BTreeSet<(ObjectId, ObjectId)>,
+    followed: BTreeSet<(ClientId, ObjectId)>,
+}
+
+impl Oracle {
+    /// Who should follow what now, given who did.
+    fn should_follow(&self) -> BTreeSet<(ClientId, ObjectId)> {
+        let mut pairs = BTreeSet::new();
+        for (&viewer, &(avatar, home)) in &self.viewers {
+            for (&object, &(class, spot)) in &self.objects {
+                let far = i32::max((home.0 - spot.0).abs(), (home.1 - spot.1).abs());
+                let (inner, outer) = self.zones[class];
+                let near_enough = far <= inner || far <= outer && self.followed.contains(&(viewer, object));
+                if avatar == object || near_enough && !self.unseen.contains(&(avatar, object)) {
+                    pairs.insert((viewer, object));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Moves on to now and says what that changes, sorted.
+    fn settle(&mut self) -> Vec<Change> {
+        let now = self.should_follow();
+        let enters = now.difference(&self.followed).map(|&(viewer, object)| Change::Enter { viewer, object });
+        let leaves = self.followed.difference(&now).map(|&(viewer, object)| Change::Leave { viewer, object });
+        let mut changes: Vec<_> = enters.chain(leaves).collect();
+        changes.sort_unstable();
+        self.followed = now;
+        changes
+    }
+
+    fn remove_object(&mut self, object: ObjectId) -> Vec<Change> {
+        self.objects.remove(&object);
+        let (gone, left) = self.followed.iter().partition(|&&(_, followed)| followed == object);
+        self.followed = left;
+        let gone: BTreeSet<(ClientId, ObjectId)> = gone;
+        gone.into_iter().map(|(viewer, object)| Change::Leave { viewer, object }).collect()
+    }
+
+    fn remove_viewer(&mut self, viewer: ClientId) {
+        self.viewers.remove(&viewer);
+        self.followed.retain(|&(follower, _)| follower != viewer);
+    }
+}
+
+impl Sees for Oracle {
+    fn sees(&self, viewer: ObjectId, object: ObjectId) -> bool {
+        !self.unseen.contains(&(viewer, object))
+    }
+}
+
+/// One random scene, played to both.
+struct Scene {
+    seed: u64,
+    rng: fastrand::Rng,
+    columns: u16,
+    rows: u16,
+    oracle: Oracle,
+    interest: Interest,
+    /// What was said since the last comparison, by each.
+    said: Vec<Change>,
+    expected: Vec<Change>,
+    last_id: u32,
+}
+
+fn spot(cell: Cell) -> Spot {
+    (i32::from(cell.column), i32::from(cell.row))
+}
+
+impl Scene {
+    fn new(seed: u64, zones: &[Zone]) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (columns, rows) = (rng.u16(1..12), rng.u16(1..12));
+        let grid = Grid::new(f32::from(columns) * 5.0, f32::from(rows) * 5.0, 5.0);
+        let zones_of_oracle = zones.iter().map(|zone| (i32::from(zone.inner), i32::from(zone.outer))).collect();
+        Self {
+            seed,
+            rng,
+            columns,
+            rows,
+            oracle: Oracle { zones: zones_of_oracle, ..Oracle::default() },
+            interest: Interest::new(&grid, zones),
+            said: Vec::new(),
+            expected: Vec::new(),
+            last_id: 0,
+        }
+    }
+
+    fn play(&mut self, moments: u32) {
+        for moment in 0..moments {
+            for _ in 0..self.rng.u8(1..6) {
+                self.act();
+            }
+            self.interest.settle(&self.oracle, &mut self.said);
+            let settled = self.oracle.settle();
+            self.compare(moment, &settled);
+        }
+    }
+
+    fn compare(&mut self, moment: u32, settled: &[Change]) {
+        let Self { seed, said, expected, oracle, interest, .. } = self;
+        let removed = expected.len();
+        assert_eq!(said[..removed], expected[..], "seed {seed}, moment {moment}: what removals say");
+        said[removed..].sort_unstable();
+        assert_eq!(said[removed..], *settled, "seed {seed}, moment {moment}: what a moment changes");
+        said.clear();
+        expected.clear();
+
+        for (&viewer, &(_, home)) in &oracle.viewers {
+            assert_eq!(interest.home(viewer).map(spot), Some(home), "seed {seed}, moment {moment}");
+            let mut followed: Vec<_> = interest.followed(viewer).collect();
+            followed.sort_unstable();
+            let expected: Vec<_> =
+                oracle.objects.keys().copied().filter(|&o| oracle.followed.contains(&(viewer, o))).collect();
+            assert_eq!(followed, expected, "seed {seed}, moment {moment}: what {viewer} follows");
+        }
+        for &object in oracle.objects.keys() {
+            let mut followers: Vec<_> = interest.followers(object).collect();
+            followers.sort_unstable();
+            let expected: Vec<_> =
+                oracle.viewers.keys().copied().filter(|&v| oracle.followed.contains(&(v, object))).collect();
+            assert_eq!(followers, expected, "seed {seed}, moment {moment}: who follows {object}");
+            assert!(oracle.viewers.keys().all(|&v| interest.follows(v, object) == expected.contains(&v)));
+        }
+    }
+
+    fn act(&mut self) {
+        match self.rng.u8(..20) {
+            0 | 1 => self.spawn(),
+            2 => self.despawn(),
+            3 => self.join(),
+            4 => self.part(),
+            5 | 6 => self.change_sight(),
+            7..=9 => self.walk_home(),
+            10 => self.teleport(),
+            _ => self.walk(),
+        }
+    }
+
+    fn anywhere(&mut self) -> Cell {
+        Cell { column: self.rng.u16(..self.columns), row: self.rng.u16(..self.rows) }
+    }
+
+    fn beside(&mut self, at: Spot) -> Cell {
+        let mut step = |from: i32, cells: u16| (from + self.rng.i32(-1..=1)).clamp(0, i32::from(cells) - 1) as u16;
+        Cell { column: step(at.0, self.columns), row: step(at.1, self.rows) }
+    }
+
+    fn any_object(&mut self) -> Option<ObjectId> {
+        self.rng.choice(self.oracle.objects.keys().copied().collect::<Vec<_>>())
+    }
+
+    fn any_viewer(&mut self) -> Option<ClientId> {
+        self.rng.choice(self.oracle.viewers.keys().copied().collect::<Vec<_>>())
+    }
+
+    fn next_id(&mut self) -> u32 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// An id is new, or now and then one that is gone.
+    fn spawn(&mut self) {
+        let next = self.next_id();
+        let id = ObjectId(u64::from(if self.rng.bool() { next } else { self.rng.u32(1..=next) }));
+        if self.oracle.objects.contains_key(&id) {
+            return;
+        }
+        let (class, cell) = (self.rng.usize(..self.oracle.zones.len()), self.anywhere());
+        self.oracle.objects.insert(id, (class, spot(cell)));
+        self.interest.add_object(id, class as u8, cell);
+    }
+
+    fn despawn(&mut self) {
+        let Some(object) = self.any_object() else { return };
+        // Leaves of one removal come in the order of the slots; the oracle knows only which.
+        let mut said = Vec::new();
+        self.interest.remove_object(object, &mut said);
+        self.interest.remove_object(object, &mut said); // Nothing more to say.
+        self.interest.change_cell(object, Cell { column: 0, row: 0 });
+        self.interest.refresh(object);
+        said.sort_unstable();
+        self.said.append(&mut said);
+        let mut expected = self.oracle.remove_object(object);
+        self.expected.append(&mut expected);
+    }
+
+    /// With an avatar that is there, or will be, or never; now and then with that of somebody else.
+    fn join(&mut self) {
+        let id = ClientId(self.next_id());
+        let avatar = match self.rng.u8(..4) {
+            0 => ObjectId(self.rng.u64(1..=u64::from(self.last_id) + 5)),
+            _ => self.any_object().unwrap_or(ObjectId(1)),
+        };
+        let home = self.anywhere();
+        self.oracle.viewers.insert(id, (avatar, spot(home)));
+        self.interest.add_viewer(id, avatar, home);
+    }
+
+    fn part(&mut self) {
+        let Some(viewer) = self.any_viewer() else { return };
+        self.oracle.remove_viewer(viewer);
+        self.interest.remove_viewer(viewer);
+        self.interest.remove_viewer(viewer);
+        self.interest.move_home(viewer, Cell { column: 0, row: 0 });
+        self.interest.refresh_viewer(viewer);
+    }
+
+    /// One object for all, one object for one viewer, or all objects for one viewer.
+    fn change_sight(&mut self) {
+        let (Some(object), Some(viewer)) = (self.any_object(), self.any_viewer()) else { return };
+        let avatar = self.oracle.viewers[&viewer].0;
+        let avatars: Vec<_> = self.oracle.viewers.values().map(|&(avatar, _)| avatar).collect();
+        let objects: Vec<_> = self.oracle.objects.keys().copied().collect();
+        let hide = self.rng.bool();
+        let kind = self.rng.u8(..4);
+        let pairs: Vec<_> = match kind {
+            0 => avatars.into_iter().map(|avatar| (avatar, object)).collect(),
+            1 => objects.into_iter().map(|object| (avatar, object)).collect(),
+            _ => vec![(avatar, object)],
+        };
+        for pair in pairs {
+            if hide {
+                self.oracle.unseen.insert(pair);
+            } else {
+                self.oracle.unseen.remove(&pair);
+            }
+        }
+        let sharers = self.oracle.viewers.iter().filter(|&(_, &(other, _))| other == avatar);
+        match kind {
+            0 | 2 => self.interest.refresh(object),
+            _ => sharers.for_each(|(&sharer, _)| self.interest.refresh_viewer(sharer)),
+        }
+    }
+
+    fn walk(&mut self) {
+        let Some(object) = self.any_object() else { return };
+        let cell = self.beside(self.oracle.objects[&object].1);
+        self.put_object(object, cell);
+    }
+
+    fn walk_home(&mut self) {
+        let Some(viewer) = self.any_viewer() else { return };
+        let cell = self.beside(self.oracle.viewers[&viewer].1);
+        self.put_viewer(viewer, cell);
+    }
+
+    /// An object, or a viewer, or a viewer and all that it follows.
+    fn teleport(&mut self) {
+        let cell = self.anywhere();
+        let (object, viewer) = (self.any_object(), self.any_viewer());
+        match (self.rng.u8(..3), object, viewer) {
+            (0, Some(object), _) => self.put_object(object, cell),
+            (1, _, Some(viewer)) => self.put_viewer(viewer, cell),
+            (2, _, Some(viewer)) => {
+                self.put_viewer(viewer, cell);
+                for object in self.interest.followed(viewer).collect::<Vec<_>>() {
+                    let cell = self.beside(spot(cell));
+                    self.put_object(object, cell);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn put_object(&mut self, object: ObjectId, cell: Cell) {
+        self.oracle.objects.get_mut(&object).expect("the object is there").1 = spot(cell);
+        self.interest.change_cell(object, cell);
+    }
+
+    fn put_viewer(&mut self, viewer: ClientId, cell: Cell) {
+        self.oracle.viewers.get_mut(&viewer).expect("the viewer is there").1 = spot(cell);
+        self.interest.move_home(viewer, cell);
+    }
+}
+
+fn check(zones: &[(u16, u16)], seeds: std::ops::Range<u64>) {
+    let zones: Vec<_> = zones.iter().map(|&(inner, outer)| Zone { inner, outer }).collect();
+    for seed in seeds {
+        Scene::new(seed, &zones).play(300);
+    }
+}
+
+#[test]
+fn invariants_1_and_2_hold_with_the_usual_zones() {
+    check(&[(1, 2)], 0..60);
+}
+
+#[test]
+fn invariants_1_and_2_hold_with_several_classes_of_sight() {
+    check(&[(1, 2), (0, 0), (3, 5), (1, 1)], 1000..1060);
+}
+
+#[test]
+fn invariants_1_and_2_hold_without_a_ring() {
+    check(&[(1, 1)], 2000..2030);
+}
+
+#[test]
+fn invariants_1_and_2_hold_with_an_inner_zone_of_one_cell() {
+    check(&[(0, 0)], 3000..3015);
+    check(&[(0, 2)], 3015..3030);
+}

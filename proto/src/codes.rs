@@ -1,0 +1,129 @@
+//! Error codes and their stable names.
+//!
+//! A code keeps its number and its name for ever: scripts compare names, other clients compare numbers. The name is the
+//! `.proto` constant in lower case (`room_full`). A number that this build does not know comes from a newer peer;
+//! `Error.name` then tells what it is, and where only the number travels it reads `code_123`.
+
+pub use crate::control::world::{Error, ErrorCode};
+
+/// The name of `code`: `"room_full"`.
+pub fn name(code: ErrorCode) -> String {
+    code.as_str_name().to_ascii_lowercase()
+}
+
+/// The code called `name`, if this build knows it.
+pub fn from_name(name: &str) -> Option<ErrorCode> {
+    let code = ErrorCode::from_str_name(&name.to_ascii_uppercase())?;
+    (self::name(code) == name).then_some(code)
+}
+
+/// The name behind a number from the wire, whether this build knows it or not.
+pub fn name_of_number(number: i32) -> String {
+    ErrorCode::try_from(number).map_or_else(|_| format!("code_{number}"), name)
+}
+
+/// The message that tells a peer about `code`. `message` says what happened, what was expected, what to do.
+pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
+    Error { code: code.into(), name: name(code), message: message.into() }
+}
+
+/// What a person is shown for an `Error` from the wire: its own name if it has one, else the name of its number.
+pub fn name_of_error(error: &Error) -> String {
+    if error.name.is_empty() { name_of_number(error.code) } else { error.name.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers and names that have been published. Lines are only ever added.
+    const PUBLISHED: [(i32, &str); 46] = [
+        (0, "error_unspecified"),
+        (1, "version_mismatch"),
+        (2, "unknown_message"),
+        (3, "malformed"),
+        (4, "message_too_large"),
+        (5, "out_of_state"),
+        (6, "rate_limited"),
+        (7, "too_many_connections"),
+        (8, "too_many_from_address"),
+        (9, "too_many_rooms"),
+        (10, "bad_name"),
+        (11, "name_taken"),
+        (12, "bad_text"),
+        (13, "unknown_game"),
+        (14, "bad_parameter"),
+        (15, "no_such_room"),
+        (16, "room_full"),
+        (17, "wrong_password"),
+        (18, "already_in_room"),
+        (19, "not_in_room"),
+        (20, "not_host"),
+        (21, "not_enough_players"),
+        (22, "not_ready"),
+        (23, "already_running"),
+        (24, "no_such_player"),
+        (25, "no_host_available"),
+        (26, "draining"),
+        (27, "taken_over"),
+        (28, "idle"),
+        (29, "kicked"),
+        (30, "host_died"),
+        (31, "room_crashed"),
+        (32, "bad_ticket"),
+        (33, "ticket_expired"),
+        (34, "ticket_used"),
+        (35, "room_closed"),
+        (36, "slow_reader"),
+        (37, "room_not_running"),
+        (38, "server_error"),
+        (64, "bad_position"),
+        (65, "not_enough_mana"),
+        (66, "on_cooldown"),
+        (67, "dead"),
+        (68, "out_of_range"),
+        (69, "unknown_command"),
+        (70, "blocked"),
+    ];
+
+    #[test]
+    fn published_numbers_and_names_stay_together() {
+        for (number, published) in PUBLISHED {
+            let code =
+                ErrorCode::try_from(number).unwrap_or_else(|_| panic!("{published} has lost its number {number}"));
+            assert_eq!(name(code), published);
+            assert_eq!(from_name(published), Some(code));
+            assert_eq!(name_of_number(number), published);
+        }
+    }
+
+    #[test]
+    fn every_code_is_in_the_published_list() {
+        let known = (0..=0xffff).filter(|number| ErrorCode::try_from(*number).is_ok());
+        assert!(known.eq(PUBLISHED.map(|(number, _)| number)));
+    }
+
+    #[test]
+    fn other_spellings_are_no_names() {
+        for text in ["", "ROOM_FULL", "Room_Full", "room full", "room_full ", "roomfull"] {
+            assert_eq!(from_name(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_newer_code_still_reads() {
+        assert_eq!(name_of_number(9_999), "code_9999");
+        let newer = Error { code: 9_999, name: "made_of_cheese".into(), message: String::new() };
+        assert_eq!(name_of_error(&newer), "made_of_cheese");
+        assert_eq!(name_of_error(&Error { name: String::new(), ..newer }), "code_9999");
+    }
+
+    #[test]
+    fn an_error_carries_number_and_name() {
+        let error = error(ErrorCode::RoomFull, "the room has 4 seats");
+        assert_eq!(
+            (error.code, error.name.as_str(), error.message.as_str()),
+            (16, "room_full", "the room has 4 seats")
+        );
+    }
+}

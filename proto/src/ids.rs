@@ -1,0 +1,120 @@
+//! Names of things, each its own type.
+//!
+//! Invariants: a [`ClientId`] is never reused within its room; an [`ObjectId`] never gets onto the wire, since an id
+//! that counts objects tells how much is hidden: a client knows objects by [`Alias`] only. [`Seq`] and an alias' epoch
+//! wrap around, and the order that this gives them stands here and nowhere else.
+
+use std::fmt;
+
+use crate::wire::{Coder, Wire, WireError};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($number:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        pub struct $name(pub $number);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id!(
+    /// A player, for as long as the session lives; unique in a lobby.
+    PlayerId(u64)
+);
+id!(
+    /// A room; unique in a lobby.
+    RoomId(u64)
+);
+id!(
+    /// One game connection of a room. A player who comes back has a new one.
+    ClientId(u32)
+);
+id!(
+    /// An object of a room, on the server's side.
+    ObjectId(u64)
+);
+
+/// One client's name for an object. Slots are reused; each use of a slot has the next epoch, so that a late datagram
+/// never speaks of the slot's next tenant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Alias {
+    /// Small numbers are given out first: they are shorter on the wire.
+    pub slot: u16,
+    /// Which use of the slot this is, wrapping.
+    pub epoch: u8,
+}
+
+impl Alias {
+    /// Whether `epoch` comes after `other`, in wrapping order: by 1 to 127 steps.
+    pub const fn newer_than(epoch: u8, other: u8) -> bool {
+        epoch.wrapping_sub(other).cast_signed() > 0
+    }
+}
+
+/// Slot as a varint (5 bits below 16, 10 below 256, ...), epoch in 8 bits.
+impl Wire for Alias {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        let mut slot = u64::from(self.slot);
+        coder.varint(&mut slot)?;
+        self.slot = u16::try_from(slot).map_err(|_| WireError::OutOfRange { what: "slot of an alias" })?;
+        coder.u8(&mut self.epoch)
+    }
+}
+
+/// Number of a datagram. It wraps around, so it has no total order; newer and older hold within 32,767 steps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Seq(pub u16);
+
+impl Seq {
+    /// The number after this one.
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+
+    /// Whether this comes after `other`: by 1 to 32,767 steps.
+    pub const fn newer_than(self, other: Self) -> bool {
+        other.distance_to(self) > 0
+    }
+
+    /// Steps from this to `other` on the shorter way: positive when `other` is newer, negative when it is older.
+    pub const fn distance_to(self, other: Self) -> i16 {
+        other.0.wrapping_sub(self.0).cast_signed()
+    }
+}
+
+/// 16 bits.
+impl Wire for Seq {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        coder.u16(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_goes_on_past_its_highest_number() {
+        let last = Seq(u16::MAX);
+        assert_eq!(last.next(), Seq(0));
+        assert!(Seq(0).newer_than(last));
+        assert!(!last.newer_than(Seq(0)));
+        assert!(!last.newer_than(last));
+        assert_eq!(last.distance_to(Seq(2)), 3);
+        assert_eq!(Seq(2).distance_to(last), -3);
+    }
+
+    #[test]
+    fn an_epoch_goes_on_past_its_highest_number() {
+        assert!(Alias::newer_than(0, 255));
+        assert!(!Alias::newer_than(255, 0));
+        assert!(!Alias::newer_than(7, 7));
+        assert!(Alias::newer_than(127, 0));
+        assert!(!Alias::newer_than(128, 0));
+    }
+}

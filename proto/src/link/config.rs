@@ -1,0 +1,89 @@
+//! How a link behaves, and what it tells its owner.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::format::{MAX_HEADER_BITS, Messages};
+use super::{MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES, PingPlan};
+use crate::ids::Seq;
+use crate::time::LocalTime;
+
+/// How a link behaves. Both ends may differ in everything but the constants of this module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkConfig {
+    /// Longest datagram to write, in bytes: 1,037 (the longest message and a body must fit) to [`MAX_DATAGRAM`].
+    pub max_datagram: usize,
+    /// How many reliable messages may wait for their acknowledgement, at most [`MESSAGE_WINDOW`]. More of them cost the
+    /// memory of what they hold.
+    pub queue: usize,
+    /// What the round trip is taken for before it is measured.
+    pub initial_rtt: Duration,
+    /// A datagram is never taken for lost by time alone before this: schedulers are late, too.
+    pub min_timeout: Duration,
+    /// A datagram without an answer is lost after this at the latest.
+    pub max_timeout: Duration,
+    /// How long an acknowledgement may wait for a datagram that can carry it.
+    pub ack_delay: Duration,
+    /// How many datagrams may wait for their acknowledgement.
+    pub ack_after: u16,
+    /// When to ask for the peer's clock: clients do.
+    pub pings: Option<PingPlan>,
+    /// Number of the first datagram.
+    pub first_seq: Seq,
+    /// Id of the first message.
+    pub first_message: u32,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self {
+            max_datagram: MAX_DATAGRAM,
+            queue: 256,
+            initial_rtt: Duration::from_millis(200),
+            min_timeout: Duration::from_millis(50),
+            max_timeout: Duration::from_secs(2),
+            ack_delay: Duration::from_millis(25),
+            ack_after: 8,
+            pings: None,
+            first_seq: Seq(0),
+            first_message: 0,
+        }
+    }
+}
+
+impl LinkConfig {
+    /// The default, with pings.
+    pub fn client() -> Self {
+        Self { pings: Some(PingPlan::default()), ..Self::default() }
+    }
+
+    /// Panics when a bound is out of its range.
+    pub(super) fn check(&self) {
+        let least_bits = MAX_HEADER_BITS + Messages::bits_of_one(MAX_MESSAGE) + 8 * MIN_BODY_BYTES;
+        assert!((least_bits..=8 * MAX_DATAGRAM).contains(&(8 * self.max_datagram)), "datagrams of {self:?}");
+        assert!((1..=MESSAGE_WINDOW as usize).contains(&self.queue), "queue of {self:?}");
+    }
+}
+
+/// What the owner is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// The peer has received that datagram.
+    Acked(Seq),
+    /// That datagram counts as lost: what it carried is to be sent anew, in its newest state.
+    Lost(Seq),
+    /// A reliable message of the peer's.
+    Message(Bytes),
+    /// An answered ping, for [`ClockEstimate`](crate::clock::ClockEstimate).
+    Pong {
+        /// When the ping left here.
+        sent: LocalTime,
+        /// When it arrived there, in microseconds of the peer's clock.
+        received_by_peer: u64,
+        /// When the answer left there, in microseconds of the peer's clock.
+        sent_by_peer: u64,
+        /// When the answer arrived here.
+        arrived: LocalTime,
+    },
+}

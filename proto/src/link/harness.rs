@@ -1,0 +1,245 @@
+//! Two links on an impaired path, in steps of a millisecond. What [`super`] promises is checked in every step: fates are
+//! reported once and in time, messages delivered once, bodies come with their datagram, deadlines agree with wishes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::impair::{Impairer, Impairment};
+
+pub(super) struct Pair {
+    pub(super) ends: [End; 2],
+    /// `paths[0]` leads away from `ends[0]`.
+    pub(super) paths: [Impairer; 2],
+    pub(super) now_ms: u64,
+    /// By the time of arrival, then by the order of sending; to which end.
+    on_the_way: BTreeMap<(Duration, u64), (usize, Vec<u8>)>,
+    deliveries: u64,
+}
+
+pub(super) struct End {
+    pub(super) link: Link,
+    /// How often it writes, at most, in milliseconds; 1 for one that reacts at once.
+    pub(super) tick_ms: u64,
+    /// Whether it writes a body every tick.
+    pub(super) talks: bool,
+    /// Its clock is ahead of the harness' by this.
+    pub(super) clock_ahead: Duration,
+    pub(super) sent: Vec<SentDatagram>,
+    /// Number of each message delivered, in that order, and when.
+    pub(super) delivered: Vec<(u64, u64)>,
+    delivered_numbers: BTreeSet<u64>,
+    pub(super) pongs: Vec<LinkEvent>,
+    first_seq: Seq,
+    max_timeout: Duration,
+    /// All older ones that asked for an acknowledgement have a fate.
+    settled: usize,
+}
+
+pub(super) struct SentDatagram {
+    pub(super) at_ms: u64,
+    pub(super) bytes: Vec<u8>,
+    pub(super) asks_for_ack: bool,
+    pub(super) messages: Vec<u64>,
+    pub(super) fate: Option<LinkEvent>,
+}
+
+pub(super) fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A message that tells its number, of `length` bytes in all.
+pub(super) fn message(number: u64, length: usize) -> Bytes {
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.resize(length.max(8), 0xa5);
+    bytes.into()
+}
+
+fn number_of(message: &[u8]) -> u64 {
+    u64::from_le_bytes(*message.first_chunk().expect("messages of the tests begin with their number"))
+}
+
+impl Pair {
+    /// A client that reacts at once, and a server that talks 20 times a second.
+    pub(super) fn client_and_server(impairment: Impairment) -> Self {
+        let mut server = End::new(LinkConfig::default(), 50);
+        server.talks = true;
+        Self::new([End::new(LinkConfig::client(), 1), server], impairment)
+    }
+
+    pub(super) fn new(ends: [End; 2], impairment: Impairment) -> Self {
+        let mut pair = Self {
+            ends,
+            paths: [Impairer::new(impairment), Impairer::new(impairment)],
+            now_ms: 10_000,
+            on_the_way: BTreeMap::new(),
+            deliveries: 0,
+        };
+        pair.set_path(impairment);
+        pair
+    }
+
+    pub(super) fn set_path(&mut self, impairment: Impairment) {
+        let back = Impairment { seed: impairment.seed ^ u64::MAX, ..impairment };
+        self.paths = [Impairer::new(impairment), Impairer::new(back)];
+    }
+
+    pub(super) fn send(&mut self, from: usize, number: u64, length: usize, useful: Option<Duration>) {
+        let now = self.ends[from].local(self.now_ms);
+        let until = useful.map(|useful| now + useful);
+        self.ends[from].link.send_reliable(now, message(number, length), until).expect("there is room");
+    }
+
+    pub(super) fn run(&mut self, duration: Duration) {
+        for _ in 0..duration.as_millis() {
+            self.step();
+        }
+    }
+
+    /// Until all messages are delivered; returns how many milliseconds that took.
+    pub(super) fn run_until_delivered(&mut self, from: usize, limit: Duration) -> u64 {
+        let start = self.now_ms;
+        while !self.ends[from].link.outbox.is_empty() {
+            self.step();
+            assert!(ms(self.now_ms - start) < limit, "messages are stuck: {:?}", self.ends[from].link.stats());
+        }
+        self.now_ms - start
+    }
+
+    pub(super) fn step(&mut self) {
+        self.now_ms += 1;
+        while let Some(entry) = self.on_the_way.first_entry().filter(|entry| entry.key().0 <= ms(self.now_ms)) {
+            let (to, bytes) = entry.remove();
+            let from = &self.ends[1 - to];
+            let (seq, body) = from.number_and_body(&bytes);
+            self.ends[to].take(self.now_ms, &bytes, seq, body);
+        }
+        for from in 0..2 {
+            if let Some(bytes) = self.ends[from].act(self.now_ms) {
+                self.carry(from, &bytes);
+            }
+        }
+    }
+
+    fn carry(&mut self, from: usize, bytes: &[u8]) {
+        let sent_at = LocalTime::from_millis(self.now_ms);
+        for delay in self.paths[from].pass(sent_at, bytes.len()) {
+            self.deliveries += 1;
+            self.on_the_way.insert((ms(self.now_ms) + delay, self.deliveries), (1 - from, bytes.to_vec()));
+        }
+    }
+}
+
+impl End {
+    pub(super) fn new(config: LinkConfig, tick_ms: u64) -> Self {
+        Self {
+            first_seq: config.first_seq,
+            max_timeout: config.max_timeout,
+            link: Link::new(config),
+            tick_ms,
+            talks: false,
+            clock_ahead: Duration::ZERO,
+            sent: Vec::new(),
+            delivered: Vec::new(),
+            delivered_numbers: BTreeSet::new(),
+            pongs: Vec::new(),
+            settled: 0,
+        }
+    }
+
+    pub(super) fn local(&self, now_ms: u64) -> LocalTime {
+        LocalTime::from_millis(now_ms) + self.clock_ahead
+    }
+
+    pub(super) fn acked(&self) -> usize {
+        self.sent.iter().filter(|sent| matches!(sent.fate, Some(LinkEvent::Acked(_)))).count()
+    }
+
+    fn take(&mut self, now_ms: u64, bytes: &[u8], seq: Seq, talked: bool) {
+        let taken = self.link.handle_datagram(self.local(now_ms), bytes).expect("well formed");
+        if let Some(mut body) = taken.filter(|_| talked) {
+            let mut number = 0;
+            body.u64(&mut number).expect("a body");
+            assert_eq!(number, u64::from(seq.0), "the body of another datagram");
+        }
+        self.poll(now_ms);
+    }
+
+    /// A datagram, if it is time for one.
+    fn act(&mut self, now_ms: u64) -> Option<Vec<u8>> {
+        let now = self.local(now_ms);
+        self.link.handle_timeout(now);
+        self.poll(now_ms);
+        let wants = self.link.wants_to_send(now);
+        let deadline = self.link.next_deadline();
+        assert_eq!(deadline.is_some_and(|deadline| deadline <= now), wants, "the deadline is {deadline:?} at {now:?}");
+        self.check_all_settled(now_ms);
+        let ticks = now_ms.is_multiple_of(self.tick_ms);
+        (ticks && (wants || self.talks)).then(|| self.write(now_ms))
+    }
+
+    pub(super) fn write(&mut self, now_ms: u64) -> Vec<u8> {
+        let (now, talks, mut bytes) = (self.local(now_ms), self.talks, Vec::new());
+        let budget = self.link.body_budget_bits(now);
+        assert!(budget >= 8 * MIN_BODY_BYTES);
+        let seq = self.link.write_datagram(now, &mut bytes, |writer, seq| {
+            if talks {
+                writer.bits(&mut u64::from(seq.0), 64).expect("a writer refuses nothing");
+                writer.append(&[0x5a; MAX_DATAGRAM], budget - 64);
+            }
+        });
+        assert!(bytes.len() <= MAX_DATAGRAM && (!talks || bytes.len() == MAX_DATAGRAM), "{} bytes", bytes.len());
+        assert_eq!(seq, self.seq_of(self.sent.len()));
+        let (header, messages) = parts(&bytes);
+        let messages: Vec<_> = messages.0.iter().map(|message| number_of(&message.bytes)).collect();
+        let asks_for_ack = talks || header.ping || !messages.is_empty();
+        self.sent.push(SentDatagram { at_ms: now_ms, bytes: bytes.clone(), asks_for_ack, messages, fate: None });
+        self.poll(now_ms);
+        bytes
+    }
+
+    fn poll(&mut self, now_ms: u64) {
+        while let Some(event) = self.link.poll_event() {
+            match event {
+                LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
+                    let back = seq.distance_to(self.seq_of(self.sent.len()));
+                    let sent = self.sent.len().checked_sub(back.cast_unsigned().into()).expect("it was sent");
+                    let before = self.sent[sent].fate.replace(event.clone());
+                    assert_eq!(before, None, "reported again: {event:?}");
+                }
+                LinkEvent::Message(bytes) => {
+                    let number = number_of(&bytes);
+                    assert!(self.delivered_numbers.insert(number), "message {number} is delivered again");
+                    self.delivered.push((number, now_ms));
+                }
+                LinkEvent::Pong { .. } => self.pongs.push(event),
+            }
+        }
+    }
+
+    fn check_all_settled(&mut self, now_ms: u64) {
+        while let Some(sent) = self.sent.get(self.settled) {
+            if sent.fate.is_none() && sent.asks_for_ack {
+                let age = ms(now_ms - sent.at_ms);
+                assert!(age <= self.max_timeout, "no word of datagram {} for {age:?}", self.settled);
+                return;
+            }
+            self.settled += 1;
+        }
+    }
+
+    fn seq_of(&self, sent: usize) -> Seq {
+        Seq(self.first_seq.0.wrapping_add(sent as u16))
+    }
+
+    fn number_and_body(&self, bytes: &[u8]) -> (Seq, bool) {
+        (parts(bytes).0.seq, bytes.len() == MAX_DATAGRAM && self.talks)
+    }
+}
+
+/// The link's part of a datagram.
+pub(super) fn parts(bytes: &[u8]) -> (Header, Messages) {
+    let (mut header, mut messages, mut reader) = (Header::default(), Messages::default(), Reader::new(bytes));
+    header.wire(&mut reader).expect("a header");
+    messages.wire(&mut reader).expect("messages");
+    (header, messages)
+}

@@ -1,0 +1,141 @@
+//! When to ask the peer for its clock, and what to answer when it asks.
+//!
+//! One question is open on the answering side: a newer ping takes the place of an older one, so a flood of them costs
+//! nothing. A ping or a pong that is lost is not repeated.
+
+use std::time::Duration;
+
+use super::format::{HELD_BITS, Pong, RECEIVED_BITS};
+use crate::ids::Seq;
+use crate::time::LocalTime;
+
+/// How often to ping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingPlan {
+    /// Between pings while the clock settles, for which this many answers are needed. Four times as many pings are sent
+    /// this way at most.
+    pub settling_interval: Duration,
+    /// See there.
+    pub settling_answers: u32,
+    /// Between pings after that. A clock's samples are forgotten after 10 s; each ping costs a datagram both ways where
+    /// there is no other.
+    pub interval: Duration,
+}
+
+impl Default for PingPlan {
+    fn default() -> Self {
+        Self { settling_interval: Duration::from_millis(100), settling_answers: 10, interval: Duration::from_secs(1) }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pings {
+    plan: Option<PingPlan>,
+    next: LocalTime,
+    sent: u32,
+    answered: u32,
+    /// Smoothed, zero before the first answer.
+    round_trip: Duration,
+    /// The newest ping of the peer's that has no answer yet, and when it arrived.
+    asked: Option<(Seq, LocalTime)>,
+}
+
+impl Pings {
+    pub(super) fn new(plan: Option<PingPlan>) -> Self {
+        Self { plan, next: LocalTime::ZERO, sent: 0, answered: 0, round_trip: Duration::ZERO, asked: None }
+    }
+
+    pub(super) fn deadline(&self) -> Option<LocalTime> {
+        self.plan.map(|_| self.next)
+    }
+
+    pub(super) fn due(&self, now: LocalTime) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= now)
+    }
+
+    /// What to answer in a datagram that leaves at `now`.
+    pub(super) fn pong(&self, now: LocalTime) -> Option<Pong> {
+        let (pinged, arrived) = self.asked?;
+        // A datagram may be handed over after the tick's `now`, with its true time of arrival: then nothing was held.
+        let (received_us, held_us) = (arrived.micros(), now.since(arrived).as_micros() as u64);
+        let told = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
+        told.then_some(Pong { pinged, received_us, held_us })
+    }
+
+    pub(super) fn handle_ping(&mut self, now: LocalTime, seq: Seq) {
+        let newer = self.asked.is_none_or(|(asked, _)| seq.newer_than(asked));
+        if newer {
+            self.asked = Some((seq, now));
+        }
+    }
+
+    pub(super) fn handle_pong(&mut self, round_trip: Duration) {
+        self.answered = self.answered.saturating_add(1);
+        self.round_trip = if self.answered == 1 { round_trip } else { (self.round_trip * 7 + round_trip) / 8 };
+    }
+
+    /// A datagram has left, with the answer that was due, and with a ping or without.
+    pub(super) fn note_sent(&mut self, now: LocalTime, with_ping: bool) {
+        self.asked = None;
+        if let Some(plan) = self.plan.filter(|_| with_ping) {
+            self.sent = self.sent.saturating_add(1);
+            let settling = self.answered < plan.settling_answers && self.sent / 4 < plan.settling_answers;
+            self.next = now + if settling { plan.settling_interval } else { plan.interval };
+        }
+    }
+
+    pub(super) fn round_trip(&self) -> Duration {
+        self.round_trip
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pings of 10 s, of which each is answered or none.
+    fn pings_in_ten_seconds(answered: bool) -> usize {
+        let mut pings = Pings::new(Some(PingPlan::default()));
+        let times = (0..10_000).map(LocalTime::from_millis);
+        let sent = times.filter(|&now| {
+            let due = pings.due(now);
+            if due {
+                pings.note_sent(now, true);
+                if answered {
+                    pings.handle_pong(Duration::from_millis(50));
+                }
+            }
+            due
+        });
+        sent.count()
+    }
+
+    #[test]
+    fn pings_are_frequent_only_until_the_clock_has_settled() {
+        assert_eq!(pings_in_ten_seconds(true), 10 + 9);
+        assert_eq!(pings_in_ten_seconds(false), 40 + 6);
+    }
+
+    #[test]
+    fn the_newest_ping_is_answered_once_with_the_time_it_waited() {
+        let (mut pings, at) = (Pings::new(None), LocalTime::from_millis);
+        assert_eq!(pings.deadline(), None);
+        pings.handle_ping(at(100), Seq(7));
+        pings.handle_ping(at(110), Seq(6));
+        assert_eq!(pings.pong(at(130)), Some(Pong { pinged: Seq(7), received_us: 100_000, held_us: 30_000 }));
+        assert_eq!(pings.pong(at(90)), Some(Pong { pinged: Seq(7), received_us: 100_000, held_us: 0 }));
+        pings.note_sent(at(130), false);
+        assert_eq!(pings.pong(at(130)), None);
+    }
+
+    #[test]
+    fn an_answer_that_does_not_fit_its_fields_is_not_given() {
+        let mut pings = Pings::new(None);
+        pings.handle_ping(LocalTime::from_millis(1_000), Seq(1));
+        assert_eq!(pings.pong(LocalTime::from_millis(17_778)), None);
+        assert!(pings.pong(LocalTime::from_millis(17_777)).is_some());
+        let mut pings = Pings::new(None);
+        pings.handle_ping(LocalTime::MAX, Seq(1));
+        assert_eq!(pings.pong(LocalTime::MAX), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! The round trip as resending needs it: until the acknowledgement is here, so with the peer's tick in it.
+//!
+//! Smoothed mean and variation go in steps of 1/8 and 1/4 (RFC 6298). A time-out doubles with each one in a row, until a
+//! new sample: if the path has become slower than the time-out, repeating faster would make it slower still.
+//!
+//! Invariant: a time-out is within the bounds of the configuration, whatever the peer's acknowledgements pretend.
+
+use std::time::Duration;
+
+use super::LinkConfig;
+use crate::time::LocalTime;
+
+/// More than this would be beyond any upper bound.
+const MAX_DOUBLINGS: u8 = 6;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rtt {
+    /// Mean and variation; `None` until the first sample.
+    measured: Option<(Duration, Duration)>,
+    initial: Duration,
+    /// The peer may wait so long with an acknowledgement.
+    allowance: Duration,
+    min_timeout: Duration,
+    max_timeout: Duration,
+    doublings: u8,
+    /// When the time-out was last doubled.
+    doubled_at: LocalTime,
+}
+
+impl Rtt {
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        Self {
+            measured: None,
+            initial: config.initial_rtt,
+            allowance: config.ack_delay,
+            min_timeout: config.min_timeout,
+            max_timeout: config.max_timeout,
+            doublings: 0,
+            doubled_at: LocalTime::ZERO,
+        }
+    }
+
+    /// A datagram was acknowledged, so long after it left.
+    pub(super) fn handle_sample(&mut self, sample: Duration) {
+        // What is longer than any time-out changes nothing any more.
+        let sample = sample.min(self.max_timeout);
+        self.doublings = 0;
+        self.measured = Some(match self.measured {
+            None => (sample, sample / 2),
+            Some((mean, variation)) => ((mean * 7 + sample) / 8, (variation * 3 + mean.abs_diff(sample)) / 4),
+        });
+    }
+
+    /// A datagram that left at `sent_at` has timed out. Those that left before the last doubling don't count again.
+    pub(super) fn handle_timeout(&mut self, now: LocalTime, sent_at: LocalTime) {
+        if self.doublings == 0 || sent_at >= self.doubled_at {
+            self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
+            self.doubled_at = now;
+        }
+    }
+
+    /// The mean; what it is assumed to be before the first sample.
+    pub(super) fn smoothed(&self) -> Duration {
+        self.measured.map_or(self.initial, |(mean, _)| mean)
+    }
+
+    /// How long to wait for an acknowledgement when nothing tells that the datagram was overtaken.
+    pub(super) fn timeout(&self) -> Duration {
+        let variation = self.measured.map_or(self.initial / 2, |(_, variation)| variation);
+        let once = (self.smoothed() + 4 * variation + self.allowance).max(self.min_timeout);
+        (once * (1 << self.doublings)).min(self.max_timeout)
+    }
+
+    /// How long after its sending a datagram that others have overtaken may still come.
+    pub(super) fn overtaken_after(&self) -> Duration {
+        self.smoothed() * 5 / 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_steady_round_trip_brings_the_time_out_close_to_it() {
+        let mut rtt = Rtt::new(&LinkConfig::default());
+        for _ in 0..100 {
+            rtt.handle_sample(ms(80));
+        }
+        assert_eq!(rtt.smoothed(), ms(80));
+        assert!(rtt.timeout() >= ms(105) && rtt.timeout() < ms(110), "{:?}", rtt.timeout());
+        assert_eq!(rtt.overtaken_after(), ms(100));
+    }
+
+    #[test]
+    fn time_outs_stay_within_their_bounds() {
+        let mut rtt = Rtt::new(&LinkConfig::default());
+        rtt.handle_sample(Duration::ZERO);
+        assert_eq!(rtt.timeout(), ms(50));
+        rtt.handle_sample(Duration::MAX);
+        assert!(rtt.timeout() <= ms(2_000));
+    }
+
+    #[test]
+    fn time_outs_double_once_a_round_and_a_sample_ends_that() {
+        let mut rtt = Rtt::new(&LinkConfig::default());
+        for _ in 0..100 {
+            rtt.handle_sample(ms(80));
+        }
+        let (once, at) = (rtt.timeout(), LocalTime::from_millis);
+        rtt.handle_timeout(at(1_110), at(1_000));
+        rtt.handle_timeout(at(1_120), at(1_010)); // It was under way when the first one timed out.
+        assert_eq!(rtt.timeout(), once * 2);
+        rtt.handle_timeout(at(1_400), at(1_120));
+        assert_eq!(rtt.timeout(), once * 4);
+        rtt.handle_sample(ms(80));
+        assert!(rtt.timeout() < ms(110));
+    }
+}

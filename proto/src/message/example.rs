@@ -1,0 +1,149 @@
+//! Random messages for the list of formats ([`crate::wire::formats`]).
+//!
+//! Test support. Records and bodies are read by a schema; here each brings [`Schema::example`] along, and a base.
+
+use super::{Action, Body, Command, Field, MAX_CUSTOM_BYTES, Notice, Record, Report};
+use crate::ids::Alias;
+use crate::schema::{Codec, Component, Kind, MAX_FIELDS, MAX_POINTS, Schema};
+use crate::space::Position;
+use crate::time::GameTime;
+use crate::timeline::{Gauge, Held, Waypoint};
+use crate::wire::formats::Example;
+use crate::wire::{Coder, Wire, WireError};
+
+/// Not on a whole millisecond, with room on both sides.
+const BASE: GameTime = GameTime::from_micros(100_000_567);
+
+/// A record of [`Schema::example`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExampleRecord(pub Record);
+
+/// A body of records of [`Schema::example`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExampleBody(pub Body);
+
+impl Wire for ExampleRecord {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        self.0.wire(&Schema::example(), BASE, coder)
+    }
+}
+
+impl Wire for ExampleBody {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        self.0.wire(&Schema::example(), coder)
+    }
+}
+
+impl Example for Command {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self { number: rng.u32(..), action: any_action(rng) }
+    }
+}
+
+impl Example for Notice {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        if rng.bool() {
+            return Self::Refused { command: rng.u32(..), code: rng.u16(..) };
+        }
+        let fields = (0..rng.usize(..=MAX_FIELDS)).map(|_| any_field(rng)).collect();
+        Self::Event { kind: rng.u8(..), effect: any_time(rng), fields }
+    }
+}
+
+impl Example for Report {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self { news: rng.u64(..) >> rng.u32(..64), late: rng.u64(..) >> rng.u32(..64) }
+    }
+}
+
+impl Example for ExampleRecord {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self(any_record(rng, BASE))
+    }
+}
+
+impl Example for ExampleBody {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        let stamp = GameTime::from_millis(rng.u64(..1 << super::STAMP_BITS) >> rng.u32(..super::STAMP_BITS));
+        let records = (0..rng.usize(..6)).map(|_| any_record(rng, stamp)).collect();
+        Self(Body { stamp, records })
+    }
+}
+
+fn any_action(rng: &mut fastrand::Rng) -> Action {
+    match rng.u8(..4) {
+        0 => Action::Move { x: any_float(rng), y: any_float(rng) },
+        1 => Action::Cast { spell: rng.u8(..), at: rng.bool().then(|| (any_float(rng), any_float(rng))) },
+        2 => Action::Keys(rng.u32(..)),
+        _ => Action::Custom((0..rng.usize(..=MAX_CUSTOM_BYTES)).map(|_| rng.u8(..)).collect()),
+    }
+}
+
+/// Any but a NaN, which equals nothing.
+fn any_float(rng: &mut fastrand::Rng) -> f32 {
+    let float = f32::from_bits(rng.u32(..));
+    if float.is_nan() { f32::INFINITY } else { float }
+}
+
+fn any_field(rng: &mut fastrand::Rng) -> Field {
+    match rng.u8(..3) {
+        0 => Field::Object(rng.bool().then(|| Alias::example(rng))),
+        1 => Field::Position(Position::example(rng)),
+        _ => Field::Number(rng.i64(..) >> rng.u8(..64)),
+    }
+}
+
+fn any_time(rng: &mut fastrand::Rng) -> GameTime {
+    GameTime::from_micros(rng.u64(..) >> rng.u8(..64)).whole_millis()
+}
+
+fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
+    let schema = Schema::example();
+    let (alias, at) = (Alias::example(rng), any_time(rng));
+    let kind = rng.u8(..schema.kinds.len() as u8);
+    let components = any_components(rng, &schema.kinds[usize::from(kind)], base);
+    match rng.u8(..3) {
+        0 => Record::Enter { alias, kind, at, own: rng.bool(), components },
+        1 => Record::Update { alias, kind, at, components },
+        _ => Record::Leave { alias, at },
+    }
+}
+
+fn any_components(rng: &mut fastrand::Rng, kind: &Kind, base: GameTime) -> Vec<(u8, Component)> {
+    let mut components = Vec::new();
+    for (index, spec) in (0..).zip(&kind.components) {
+        if rng.bool() {
+            components.push((index, any_component(rng, &spec.codec).clip(base)));
+        }
+    }
+    components
+}
+
+fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
+    let mut component = Component::unknown(codec);
+    match (&mut component, *codec) {
+        (Component::Number(number), Codec::Number { min, max }) => *number = rng.i64(min..=max),
+        (Component::Text(text), Codec::Text { max_bytes }) => {
+            let letters = (0..rng.u32(..=max_bytes / 4)).map(|_| rng.char(..));
+            text.extend(letters);
+        }
+        (Component::Path(path), _) => any_points(rng, |rng, time| {
+            path.insert(time, Waypoint { position: Position::example(rng), jump: rng.bool() });
+        }),
+        (Component::Gauge(gauge), Codec::Gauge { max }) => any_points(rng, |rng, time| {
+            let rate = if rng.bool() { 0.0 } else { (rng.f32() - 0.5) * 1_100.0 };
+            gauge.insert(time, Gauge { value: rng.f32() * max, rate, max });
+        }),
+        (Component::Flag(flag), _) => any_points(rng, |rng, time| flag.insert(time, Held(rng.bool()))),
+        (component, codec) => unreachable!("{codec:?} begins as {component:?}"),
+    }
+    component
+}
+
+/// Points around [`BASE`], often close together, sometimes more than one record carries.
+fn any_points(rng: &mut fastrand::Rng, mut insert: impl FnMut(&mut fastrand::Rng, GameTime)) {
+    for _ in 0..rng.usize(..MAX_POINTS + 3) {
+        let time = GameTime::from_micros(rng.u64(..2 * BASE.micros()) >> rng.u8(..20));
+        insert(rng, time);
+    }
+}

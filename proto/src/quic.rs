@@ -1,0 +1,260 @@
+//! QUIC as both ends set it up: protocol names, transport settings, certificates.
+//!
+//! Certificates and a side go in, configurations for quinn come out. No socket and no task here; this is the only
+//! module that knows a network library, and it stands behind the feature `quic`.
+//!
+//! What bounds one connection, whatever its peer does (bytes, on the server):
+//!
+//! | what | bound | beyond it |
+//! | --- | --- | --- |
+//! | datagrams that wait to leave | 16 KiB, a few ticks' worth | the oldest goes: newer state replaces it |
+//! | datagrams that have arrived and wait to be read | 128 KiB | the oldest goes, as if the path had lost it |
+//! | stream data that has arrived and waits to be read | 64 KiB | the peer has to wait (flow control) |
+//! | stream data not acknowledged yet | 256 KiB | the writer has to wait; the shell gives up on a slow reader |
+//! | streams | 1 bidirectional, opened by the client | the peer has to wait for ever |
+//! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves until something is acknowledged |
+//!
+//! A connection that goes silent is over after 10 s; the client keeps a living one up by a packet every 2 s.
+//!
+//! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake shows the certificate, so that each
+//! can be checked against its fingerprint, and nothing that was recorded can be played back.
+
+mod congestion;
+mod trust;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn::crypto::rustls::{HandshakeData, QuicClientConfig, QuicServerConfig};
+use quinn::{MtuDiscoveryConfig, Side, TransportConfig, VarInt};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+pub use self::congestion::{FixedWindow, WINDOW_BYTES};
+pub use self::trust::{BadFingerprint, Fingerprint, FingerprintVerifier, Shown, Trust};
+
+/// The lobby: `control::world`.
+pub const ALPN_WORLD: &[u8] = b"ambit-world/1";
+/// A game: `control::game`, and datagrams.
+pub const ALPN_GAME: &[u8] = b"ambit-game/1";
+/// A process that hosts rooms, at its WorldServer: `control::host`.
+pub const ALPN_HOST: &[u8] = b"ambit-host/1";
+
+/// A connection from which nothing has come for this long is over.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a client that has nothing to say shows that it is there: often enough for four losses in a row.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(2);
+/// A tick's datagrams to one client, and room for a tick or two that came late.
+pub const DATAGRAM_SEND_BUFFER_BYTES: usize = 16 << 10;
+/// What may arrive between two turns of the reader. Raising it costs memory under a flood, and age of what is read.
+pub const DATAGRAM_RECEIVE_BUFFER_BYTES: usize = 128 << 10;
+
+/// Unread stream data, towards the server and towards the client (whose longest frame has 1 MiB).
+const TO_SERVER_WINDOW_BYTES: u32 = 64 << 10;
+const TO_CLIENT_WINDOW_BYTES: u32 = 256 << 10;
+/// What a server holds for a client that reads slowly, and a client for a server.
+const SERVER_SEND_WINDOW_BYTES: u64 = 256 << 10;
+const CLIENT_SEND_WINDOW_BYTES: u64 = 64 << 10;
+/// What every path carries (RFC 9000, section 14). It leaves 1,162 bytes to a datagram, 12 more than the link writes.
+const MIN_MTU: u16 = 1_200;
+/// Ethernet less the headers of IPv6 and UDP: lets acknowledgements travel with a full datagram of ours.
+const MAX_MTU: u16 = 1_452;
+/// The assumption before anything is measured. quinn's 333 ms would repeat a lost first packet only after a second.
+const INITIAL_RTT: Duration = Duration::from_millis(100);
+/// Handshakes that the shell has not looked at yet: beyond it, new ones are refused.
+const MAX_INCOMING: usize = 1_024;
+const INCOMING_BUFFER_BYTES: u64 = 16 << 10;
+const INCOMING_BUFFERS_BYTES: u64 = 8 << 20;
+
+/// The transport settings of one side; see the table above.
+pub fn transport_config(side: Side) -> TransportConfig {
+    let mut config = TransportConfig::default();
+    config
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .max_idle_timeout(Some(IDLE_TIMEOUT.try_into().expect("10 s fit into QUIC's idle timeout")))
+        .datagram_send_buffer_size(DATAGRAM_SEND_BUFFER_BYTES)
+        .datagram_receive_buffer_size(Some(DATAGRAM_RECEIVE_BUFFER_BYTES))
+        .congestion_controller_factory(Arc::new(FixedWindow::default()))
+        .initial_rtt(INITIAL_RTT)
+        .min_mtu(MIN_MTU)
+        .initial_mtu(MIN_MTU)
+        .mtu_discovery_config(Some(mtu_discovery()));
+    match side {
+        Side::Server => config
+            .max_concurrent_bidi_streams(VarInt::from_u32(1))
+            .stream_receive_window(VarInt::from_u32(TO_SERVER_WINDOW_BYTES))
+            .receive_window(VarInt::from_u32(TO_SERVER_WINDOW_BYTES))
+            .send_window(SERVER_SEND_WINDOW_BYTES),
+        Side::Client => config
+            .max_concurrent_bidi_streams(VarInt::from_u32(0))
+            .stream_receive_window(VarInt::from_u32(TO_CLIENT_WINDOW_BYTES))
+            .receive_window(VarInt::from_u32(TO_CLIENT_WINDOW_BYTES))
+            .send_window(CLIENT_SEND_WINDOW_BYTES)
+            .keep_alive_interval(Some(KEEP_ALIVE)),
+    };
+    config
+}
+
+/// A server's endpoint: shows `certificates` (the end entity's first) and speaks the protocols in `alpns`.
+pub fn server_config(
+    certificates: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    alpns: &[&[u8]],
+) -> Result<quinn::ServerConfig, rustls::Error> {
+    let tls = server_tls(certificates, key, alpns)?;
+    let tls = QuicServerConfig::try_from(tls).expect("ring has QUIC's initial cipher suite");
+    let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
+    config
+        .transport_config(Arc::new(transport_config(Side::Server)))
+        .max_incoming(MAX_INCOMING)
+        .incoming_buffer_size(INCOMING_BUFFER_BYTES)
+        .incoming_buffer_size_total(INCOMING_BUFFERS_BYTES);
+    Ok(config)
+}
+
+/// The TLS half of [`server_config`].
+pub fn server_tls(
+    certificates: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    alpns: &[&[u8]],
+) -> Result<rustls::ServerConfig, rustls::Error> {
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)?;
+    tls.alpn_protocols = owned(alpns);
+    tls.send_tls13_tickets = 0;
+    Ok(tls)
+}
+
+/// A client's connection by protocol `alpn` to a server whose certificate `verifier` judges.
+pub fn client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
+    let tls = QuicClientConfig::try_from(client_tls(alpn, verifier)).expect("ring has QUIC's initial cipher suite");
+    let mut config = quinn::ClientConfig::new(Arc::new(tls));
+    config.transport_config(Arc::new(transport_config(Side::Client)));
+    config
+}
+
+/// The TLS half of [`client_config`].
+pub fn client_tls(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> rustls::ClientConfig {
+    let mut tls = rustls::ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("ring speaks TLS 1.3")
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    tls.alpn_protocols = owned(&[alpn]);
+    // A resumed session shows no certificate, and so nobody would ask for trust.
+    tls.resumption = rustls::client::Resumption::disabled();
+    tls
+}
+
+/// The protocol that the handshake of `connection` has chosen.
+pub fn alpn(connection: &quinn::Connection) -> Option<Vec<u8>> {
+    connection.handshake_data()?.downcast::<HandshakeData>().ok()?.protocol
+}
+
+/// Passed explicitly everywhere: a process that links two providers has no default one.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn mtu_discovery() -> MtuDiscoveryConfig {
+    let mut discovery = MtuDiscoveryConfig::default();
+    discovery.upper_bound(MAX_MTU);
+    discovery
+}
+
+fn owned(alpns: &[&[u8]]) -> Vec<Vec<u8>> {
+    alpns.iter().map(|alpn| alpn.to_vec()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use quinn::{Connection, ConnectionError, Endpoint};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_pinned_certificate_lets_datagrams_and_one_stream_through() {
+        let (server, pin) = serve();
+        let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin)).await.expect("the pinned certificate");
+        assert_eq!(alpn(&far), Some(ALPN_GAME.to_vec()));
+        assert_eq!(alpn(&near), Some(ALPN_GAME.to_vec()));
+        assert_eq!(Fingerprint::shown_by(&near), Some(pin));
+        // The link writes at most 1,150 bytes; they fit from the first packet on.
+        assert!(near.max_datagram_size() >= Some(1_150));
+        assert!(far.max_datagram_size() >= Some(1_150));
+        far.send_datagram(vec![7; 1_150].into()).expect("it fits");
+        assert_eq!(near.read_datagram().await.expect("a datagram").len(), 1_150);
+
+        let (mut to_server, _) = near.open_bi().await.expect("the control stream");
+        to_server.write_all(b"hello").await.expect("a window of 64 KiB");
+        to_server.finish().expect("an open stream");
+        let (_, mut from_client) = far.accept_bi().await.expect("the control stream");
+        assert_eq!(from_client.read_to_end(64).await.expect("five bytes"), b"hello");
+    }
+
+    #[tokio::test]
+    async fn another_certificate_than_the_pinned_one_is_refused_and_remembered() {
+        let (server, shown) = serve();
+        let verifier = FingerprintVerifier::pinned(Fingerprint([0; 32]));
+        let refusal = connect(&server, &verifier).await.expect_err("a wrong pin");
+        assert!(matches!(refusal, ConnectionError::TransportError(_)), "{refusal}");
+        assert_eq!(verifier.shown(), Some(Shown { fingerprint: shown, trusted: false }));
+    }
+
+    #[tokio::test]
+    async fn trust_is_asked_on_every_connection() {
+        let (server, pin) = serve();
+        for trusted in [true, false, true] {
+            let verifier =
+                FingerprintVerifier::asking(move |name: &str, shown| name == "lobby.test" && shown == pin && trusted);
+            assert_eq!(connect(&server, &verifier).await.is_ok(), trusted);
+            assert_eq!(verifier.shown(), Some(Shown { fingerprint: pin, trusted }));
+        }
+    }
+
+    #[tokio::test]
+    async fn protocols_that_the_server_does_not_speak_are_refused() {
+        let (server, pin) = serve();
+        let config = client_config(b"h3", FingerprintVerifier::pinned(pin));
+        assert!(connect_with(&server, config).await.is_err());
+    }
+
+    /// A server on loopback with a certificate of its own.
+    fn serve() -> (Endpoint, Fingerprint) {
+        let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
+        let certificate = made.cert.der().clone();
+        let pin = Fingerprint::of(&certificate);
+        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_GAME]).expect("a key that fits");
+        (Endpoint::server(config, loopback()).expect("a free port"), pin)
+    }
+
+    async fn connect(
+        server: &Endpoint,
+        verifier: &Arc<FingerprintVerifier>,
+    ) -> Result<(Connection, Connection), ConnectionError> {
+        connect_with(server, client_config(ALPN_GAME, verifier.clone())).await
+    }
+
+    /// The client's end and the server's end of a new connection.
+    async fn connect_with(
+        server: &Endpoint,
+        config: quinn::ClientConfig,
+    ) -> Result<(Connection, Connection), ConnectionError> {
+        let client = Endpoint::client(loopback()).expect("a free port");
+        let address = server.local_addr().expect("a bound socket");
+        let near = client.connect_with(config, address, "lobby.test").expect("a valid name");
+        let far = async { server.accept().await.expect("an open endpoint").await };
+        let (near, far) = tokio::join!(near, far);
+        Ok((near?, far?))
+    }
+
+    fn loopback() -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, 0).into()
+    }
+}

@@ -1,0 +1,515 @@
+//! What a game's objects are made of, declared once for both ends.
+//!
+//! A game declares a [`Schema`]; the host hands it to each client in `Joined`, and so any client understands any game.
+//! Kinds, components, events, fields and spells go by their index in these lists; names are for people and scripts.
+//!
+//! Invariants, all held by [`Schema::check`], which a host asks before a room begins and a client at the join:
+//! 1. At most 64 kinds of 16 components each, 64 events of 8 fields each, 32 spells; each name has 1 to 32 bytes
+//!    without control characters, and no two in one list are the same.
+//! 2. Component 0 of each kind is its [`Codec::Path`], and public: where an object is, everybody who follows it knows.
+//! 3. Each codec's range is one that the wire can hold; the whole schema fits into one frame.
+//!
+//! What is valid stays so while nobody writes to the public fields: `check` again after that.
+//!
+//! Units: cells for radii, bytes for lengths. Source: reference 003 for objects made of components.
+
+mod component;
+mod conversion;
+mod example;
+
+use std::fmt;
+
+use prost::Message;
+
+pub use self::component::{Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, TIMELINE_CAPACITY};
+use crate::control;
+
+/// Kinds of object, at most: 6 bits on the wire.
+pub const MAX_KINDS: usize = 64;
+/// Components of a kind, at most: a mask of 16 bits.
+pub const MAX_COMPONENTS: usize = 16;
+/// Kinds of event, at most.
+pub const MAX_EVENTS: usize = 64;
+/// Fields of an event, at most.
+pub const MAX_FIELDS: usize = 8;
+/// Spells, at most.
+pub const MAX_SPELLS: usize = 32;
+/// Bytes of a name, at most.
+pub const MAX_NAME_BYTES: usize = 32;
+/// Bytes of a text component, at most: one component always fits into a datagram.
+pub const MAX_TEXT_BYTES: u32 = 200;
+/// The highest `max` of a gauge: its steps of 1/16 are exact in an `f32`.
+pub const MAX_GAUGE: f32 = 65_535.0;
+/// Bytes of an encoded schema, at most: a frame less the rest of `Joined`.
+pub const MAX_SCHEMA_BYTES: usize = crate::frame::MAX_FROM_GAME - 1_024;
+
+/// All that a client must know to understand a game's datagrams.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schema {
+    /// Name of the game.
+    pub game: String,
+    /// Kinds of object.
+    pub kinds: Vec<Kind>,
+    /// Kinds of event.
+    pub events: Vec<EventKind>,
+    /// Names of the spells that `Action::Cast` may name.
+    pub spells: Vec<String>,
+}
+
+/// A kind of object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kind {
+    /// What it is called.
+    pub name: String,
+    /// What it is made of. The first is its path.
+    pub components: Vec<ComponentSpec>,
+    /// From how far it is seen, if not from as far as the room says.
+    pub sight: Option<Sight>,
+}
+
+/// Radii of interest, in cells around the viewer's: followed from `inner` on, and until it is outside `outer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// Of the zone in which an object is announced.
+    pub inner: u16,
+    /// Of the zone in which it goes on being followed: not less, and at least 1.
+    pub outer: u16,
+}
+
+/// A component of a kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComponentSpec {
+    /// What it is called.
+    pub name: String,
+    /// How it is coded.
+    pub codec: Codec,
+    /// Who is told.
+    pub audience: Audience,
+}
+
+/// Who is told of a component.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// Everybody who follows the object.
+    #[default]
+    Public,
+    /// The player whose avatar it is.
+    Owner,
+}
+
+/// How a component is coded. The bits stand in [`crate::message`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Codec {
+    /// Positions over time.
+    Path,
+    /// A value from 0 to `max` with a rate of change, over time.
+    Gauge {
+        /// 1/16 to 65,535.
+        max: f32,
+    },
+    /// Yes or no, over time.
+    Flag,
+    /// A whole number from `min` to `max`, both included.
+    Number {
+        /// The lowest.
+        min: i64,
+        /// The highest.
+        max: i64,
+    },
+    /// Text.
+    Text {
+        /// In UTF-8, at most.
+        max_bytes: u32,
+    },
+}
+
+/// A kind of event: something that happens at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventKind {
+    /// What it is called.
+    pub name: String,
+    /// What it tells.
+    pub fields: Vec<FieldSpec>,
+}
+
+/// A field of a kind of event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldSpec {
+    /// What it is called.
+    pub name: String,
+    /// What it holds.
+    pub ty: FieldType,
+}
+
+/// What a field of an event holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    /// An object, or none where the client does not follow it.
+    Object,
+    /// A point in space.
+    Position,
+    /// A whole number.
+    Number,
+}
+
+/// Why a schema is none.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct SchemaError {
+    /// Where in the schema: `kind "orc", component "health"`.
+    pub place: String,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a schema.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// A list is too long.
+    #[error("{count} {what}, at most {max} are allowed")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// There are.
+        count: usize,
+        /// There may be.
+        max: usize,
+    },
+    /// A name is empty, too long or holds control characters.
+    #[error("a name has 1 to {MAX_NAME_BYTES} bytes and no control characters")]
+    BadName,
+    /// The name stands in this list before.
+    #[error("another one has this name")]
+    NameTaken,
+    /// A kind does not begin with its path.
+    #[error("component 0 must be a public path: the position")]
+    NoPath,
+    /// A gauge's end.
+    #[error("a gauge's max must lie between 1/16 and {MAX_GAUGE}, not at {max}")]
+    BadGauge {
+        /// As declared.
+        max: f32,
+    },
+    /// A number's range.
+    #[error("no number lies between {min} and {max}")]
+    BadNumber {
+        /// As declared.
+        min: i64,
+        /// As declared.
+        max: i64,
+    },
+    /// A text's length.
+    #[error("a text has 1 to {MAX_TEXT_BYTES} bytes at most, not {max_bytes}")]
+    BadText {
+        /// As declared.
+        max_bytes: u32,
+    },
+    /// A kind's radii.
+    #[error(
+        "the outer radius must be at least 1 and the inner one, and both at most 65,535: {inner} and {outer} are not"
+    )]
+    BadSight {
+        /// As declared.
+        inner: u32,
+        /// As declared.
+        outer: u32,
+    },
+    /// A codec, an audience or a type that is missing, or that a newer version has.
+    #[error("no {what} that is known")]
+    Unknown {
+        /// Of what.
+        what: &'static str,
+    },
+    /// The schema as a whole.
+    #[error("{bytes} bytes when encoded, at most {MAX_SCHEMA_BYTES} are allowed")]
+    TooLarge {
+        /// When encoded.
+        bytes: usize,
+    },
+}
+
+impl Schema {
+    /// Whether the invariants hold.
+    pub fn check(&self) -> Result<(), SchemaError> {
+        let place = Place::root();
+        place.limit("kinds", self.kinds.len(), MAX_KINDS)?;
+        place.limit("events", self.events.len(), MAX_EVENTS)?;
+        place.limit("spells", self.spells.len(), MAX_SPELLS)?;
+        place.names("game", [&self.game])?;
+        place.names("kind", self.kinds.iter().map(|kind| &kind.name))?;
+        place.names("event", self.events.iter().map(|event| &event.name))?;
+        place.names("spell", &self.spells)?;
+        self.kinds.iter().try_for_each(|kind| kind.check(&place.inside("kind", &kind.name)))?;
+        self.events.iter().try_for_each(|event| event.check(&place.inside("event", &event.name)))?;
+        let bytes = control::game::Schema::from(self).encoded_len();
+        place.ensure(bytes <= MAX_SCHEMA_BYTES, || Problem::TooLarge { bytes })
+    }
+
+    /// The kind of this index.
+    pub fn kind(&self, index: u8) -> Option<&Kind> {
+        self.kinds.get(usize::from(index))
+    }
+
+    /// The index of the kind with this name.
+    pub fn kind_named(&self, name: &str) -> Option<u8> {
+        position(&self.kinds, |kind| kind.name == name)
+    }
+
+    /// The event of this index.
+    pub fn event(&self, index: u8) -> Option<&EventKind> {
+        self.events.get(usize::from(index))
+    }
+
+    /// The index of the event with this name.
+    pub fn event_named(&self, name: &str) -> Option<u8> {
+        position(&self.events, |event| event.name == name)
+    }
+
+    /// The index of the spell with this name.
+    pub fn spell_named(&self, name: &str) -> Option<u8> {
+        position(&self.spells, |spell| spell == name)
+    }
+}
+
+impl Kind {
+    /// The component of this index.
+    pub fn component(&self, index: u8) -> Option<&ComponentSpec> {
+        self.components.get(usize::from(index))
+    }
+
+    /// The index of the component with this name.
+    pub fn component_named(&self, name: &str) -> Option<u8> {
+        position(&self.components, |component| component.name == name)
+    }
+
+    fn check(&self, place: &Place) -> Result<(), SchemaError> {
+        place.limit("components", self.components.len(), MAX_COMPONENTS)?;
+        place.names("component", self.components.iter().map(|component| &component.name))?;
+        let has_path = self.components.first().is_some_and(ComponentSpec::is_public_path);
+        place.ensure(has_path, || Problem::NoPath)?;
+        if let Some(Sight { inner, outer }) = self.sight {
+            let problem = || Problem::BadSight { inner: inner.into(), outer: outer.into() };
+            place.ensure(inner <= outer && outer > 0, problem)?;
+        }
+        self.components.iter().try_for_each(|component| {
+            let place = place.inside("component", &component.name);
+            component.codec.problem().map_or(Ok(()), |problem| Err(place.error(problem)))
+        })
+    }
+}
+
+impl ComponentSpec {
+    /// A component of which everybody who follows the object is told.
+    pub fn public(name: impl Into<String>, codec: Codec) -> Self {
+        Self { name: name.into(), codec, audience: Audience::Public }
+    }
+
+    /// A component of which the player is told whose avatar it is.
+    pub fn owner(name: impl Into<String>, codec: Codec) -> Self {
+        Self { name: name.into(), codec, audience: Audience::Owner }
+    }
+
+    fn is_public_path(&self) -> bool {
+        self.codec == Codec::Path && self.audience == Audience::Public
+    }
+}
+
+impl Codec {
+    fn problem(&self) -> Option<Problem> {
+        match *self {
+            Self::Gauge { max } if !(1.0 / GAUGE_PER_UNIT..=MAX_GAUGE).contains(&max) => {
+                Some(Problem::BadGauge { max })
+            }
+            Self::Number { min, max } if min > max => Some(Problem::BadNumber { min, max }),
+            Self::Text { max_bytes } if !(1..=MAX_TEXT_BYTES).contains(&max_bytes) => {
+                Some(Problem::BadText { max_bytes })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl EventKind {
+    fn check(&self, place: &Place) -> Result<(), SchemaError> {
+        place.limit("fields", self.fields.len(), MAX_FIELDS)?;
+        place.names("field", self.fields.iter().map(|field| &field.name))
+    }
+}
+
+/// Indices fit into 8 bits: no list is longer than 64.
+fn position<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
+    list.iter().position(wanted).and_then(|index| u8::try_from(index).ok())
+}
+
+/// Where in a schema something is wrong.
+#[derive(Clone, Debug)]
+struct Place(String);
+
+impl Place {
+    fn root() -> Self {
+        Self("schema".into())
+    }
+
+    fn inside(&self, what: &str, name: impl fmt::Debug) -> Self {
+        Self(format!("{}, {what} {name:?}", self.0))
+    }
+
+    fn error(&self, problem: Problem) -> SchemaError {
+        SchemaError { place: self.0.clone(), problem }
+    }
+
+    fn ensure(&self, holds: bool, problem: impl FnOnce() -> Problem) -> Result<(), SchemaError> {
+        if holds { Ok(()) } else { Err(self.error(problem())) }
+    }
+
+    fn limit(&self, what: &'static str, count: usize, max: usize) -> Result<(), SchemaError> {
+        self.ensure(count <= max, || Problem::TooMany { what, count, max })
+    }
+
+    fn names<'n>(&self, what: &str, names: impl IntoIterator<Item = &'n String>) -> Result<(), SchemaError> {
+        let mut before: Vec<&str> = Vec::new();
+        for name in names {
+            let place = self.inside(what, name);
+            let good = (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
+            place.ensure(good, || Problem::BadName)?;
+            place.ensure(!before.contains(&name.as_str()), || Problem::NameTaken)?;
+            before.push(name);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_with_one_of_everything_is_fine() {
+        assert_eq!(Schema::example().check(), Ok(()));
+        assert_eq!(Schema { game: "void".into(), ..Schema::default() }.check(), Ok(()));
+    }
+
+    #[test]
+    fn things_are_found_by_name_and_by_index() {
+        let schema = Schema::example();
+        assert_eq!(schema.kind_named("avatar"), Some(0));
+        assert_eq!(schema.kind_named("Avatar"), None);
+        assert_eq!(schema.kind(0).and_then(|kind| kind.component_named("mana")), Some(2));
+        assert_eq!(schema.kind(2), None);
+        assert_eq!(schema.event_named("hit"), Some(0));
+        assert_eq!(schema.spell_named("bolt"), Some(0));
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused() {
+        check("schema", |schema| {
+            schema.kinds = (0..65).map(|n| Kind { name: n.to_string(), ..Schema::example().kinds.remove(0) }).collect();
+            Problem::TooMany { what: "kinds", count: 65, max: 64 }
+        });
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].components = (0..17).map(|n| ComponentSpec::public(n.to_string(), Codec::Path)).collect();
+            Problem::TooMany { what: "components", count: 17, max: 16 }
+        });
+        check("schema", |schema| {
+            schema.events = (0..65).map(|n| EventKind { name: n.to_string(), fields: vec![] }).collect();
+            Problem::TooMany { what: "events", count: 65, max: 64 }
+        });
+        check("schema, event \"hit\"", |schema| {
+            schema.events[0].fields =
+                (0..9).map(|n| FieldSpec { name: n.to_string(), ty: FieldType::Number }).collect();
+            Problem::TooMany { what: "fields", count: 9, max: 8 }
+        });
+        check("schema", |schema| {
+            schema.spells = (0..33).map(|n| n.to_string()).collect();
+            Problem::TooMany { what: "spells", count: 33, max: 32 }
+        });
+    }
+
+    #[test]
+    fn names_that_cannot_be_read_or_told_apart_are_refused() {
+        for name in [String::new(), "x".repeat(33), "ü".repeat(17), "a\nb".into()] {
+            check(&format!("schema, game {name:?}"), |schema| {
+                schema.game.clone_from(&name);
+                Problem::BadName
+            });
+            check(&format!("schema, kind \"avatar\", component {name:?}"), |schema| {
+                schema.kinds[0].components[1].name.clone_from(&name);
+                Problem::BadName
+            });
+        }
+        check("schema, spell \"bolt\"", |schema| {
+            schema.spells.push("bolt".into());
+            Problem::NameTaken
+        });
+        check("schema, event \"hit\", field \"who\"", |schema| {
+            schema.events[0].fields.push(FieldSpec { name: "who".into(), ty: FieldType::Number });
+            Problem::NameTaken
+        });
+    }
+
+    #[test]
+    fn an_object_without_a_public_path_first_is_refused() {
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].components.clear();
+            Problem::NoPath
+        });
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].components.swap(0, 1);
+            Problem::NoPath
+        });
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].components[0].audience = Audience::Owner;
+            Problem::NoPath
+        });
+    }
+
+    #[test]
+    fn ranges_that_the_wire_cannot_hold_are_refused() {
+        let place = "schema, kind \"avatar\", component \"health\"";
+        for max in [0.0, -1.0, 0.06, 65_536.0, f32::INFINITY] {
+            check(place, |schema| {
+                schema.kinds[0].components[1].codec = Codec::Gauge { max };
+                Problem::BadGauge { max }
+            });
+        }
+        let mut schema = Schema::example();
+        schema.kinds[0].components[1].codec = Codec::Gauge { max: f32::NAN };
+        assert!(schema.check().is_err());
+        check(place, |schema| {
+            schema.kinds[0].components[1].codec = Codec::Number { min: 3, max: 2 };
+            Problem::BadNumber { min: 3, max: 2 }
+        });
+        for max_bytes in [0, 201, u32::MAX] {
+            check(place, |schema| {
+                schema.kinds[0].components[1].codec = Codec::Text { max_bytes };
+                Problem::BadText { max_bytes }
+            });
+        }
+        for (inner, outer) in [(0, 0), (3, 2)] {
+            check("schema, kind \"avatar\"", |schema| {
+                schema.kinds[0].sight = Some(Sight { inner, outer });
+                Problem::BadSight { inner: inner.into(), outer: outer.into() }
+            });
+        }
+    }
+
+    #[test]
+    fn a_schema_that_no_frame_would_hold_is_refused() {
+        let long = |n: usize| format!("{n:032}");
+        let wide = Codec::Number { min: i64::MIN, max: i64::MAX };
+        let mut components = vec![ComponentSpec::public("path", Codec::Path)];
+        components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide)));
+        let kinds = (0..64).map(|n| Kind { name: long(n), components: components.clone(), sight: None });
+        let fields = (0..8).map(|n| FieldSpec { name: long(n), ty: FieldType::Number }).collect::<Vec<_>>();
+        let events = (0..64).map(|n| EventKind { name: long(n), fields: fields.clone() });
+        let schema = Schema { kinds: kinds.collect(), events: events.collect(), ..Schema::example() };
+        assert!(matches!(schema.check(), Err(SchemaError { problem: Problem::TooLarge { .. }, .. })));
+    }
+
+    /// `break_it` spoils the example and says what is found at `place`.
+    fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> Problem) {
+        let mut schema = Schema::example();
+        let problem = break_it(&mut schema);
+        assert_eq!(schema.check(), Err(SchemaError { place: place.into(), problem }));
+    }
+}

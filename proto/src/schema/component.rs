@@ -1,0 +1,432 @@
+//! The values of an object's components, and their bits.
+//!
+//! A component is read and written by its [`Codec`]; the bits stand in [`crate::message`]. What is sent of a timeline
+//! is its tail: what holds at the datagram's stamp and all that is known after it. So each update stands for itself,
+//! whatever was lost before it, and the receiver replaces what it knew from the first point on ([`Component::merge`]).
+//!
+//! Invariants:
+//! 1. Both ends hold the same bits: a server stores only values for which `quantised` changes nothing, and times of
+//!    whole milliseconds. What is sent is brought there in any case, and [`Component::clip`] says what the other end
+//!    reads.
+//! 2. At most [`MAX_POINTS`] points of a timeline travel at once: the earliest of the tail. Whoever plans farther ahead
+//!    sends the rest when its time comes.
+//!
+//! Units: metres, values of the gauge, milliseconds on the wire.
+
+use super::Codec;
+use crate::space::Position;
+use crate::time::GameTime;
+use crate::timeline::{Gauge, Held, Sample, Timeline, Waypoint};
+use crate::wire::{self, Coder, WireError};
+
+/// Points of one timeline in one record, at most.
+pub const MAX_POINTS: usize = 15;
+/// Points that a timeline off the wire has room for: what one record carries, and as many that are past.
+pub const TIMELINE_CAPACITY: usize = 2 * MAX_POINTS;
+/// Steps of a gauge's value, a unit.
+pub const GAUGE_PER_UNIT: f32 = 16.0;
+/// Steps of a gauge's rate, a unit a second.
+pub const RATE_PER_UNIT: f32 = 64.0;
+/// The fastest a gauge rises or falls, a second: 512 less one step, so that zero lies on a step and 16 bits suffice.
+pub const MAX_RATE: f32 = 512.0 - 1.0 / RATE_PER_UNIT;
+
+/// The value of a component.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Component {
+    /// Of [`Codec::Path`].
+    Path(Timeline<Waypoint>),
+    /// Of [`Codec::Gauge`].
+    Gauge(Timeline<Gauge>),
+    /// Of [`Codec::Flag`].
+    Flag(Timeline<Held<bool>>),
+    /// Of [`Codec::Number`].
+    Number(i64),
+    /// Of [`Codec::Text`].
+    Text(String),
+}
+
+impl Component {
+    /// The component of which nothing is known: what a read begins with.
+    pub const fn unknown(codec: &Codec) -> Self {
+        match codec {
+            Codec::Path => Self::Path(Timeline::new(TIMELINE_CAPACITY)),
+            Codec::Gauge { .. } => Self::Gauge(Timeline::new(TIMELINE_CAPACITY)),
+            Codec::Flag => Self::Flag(Timeline::new(TIMELINE_CAPACITY)),
+            Codec::Number { .. } => Self::Number(0),
+            Codec::Text { .. } => Self::Text(String::new()),
+        }
+    }
+
+    /// Whether `codec` can carry this: the same type, and within its range. A game's components are asked at the spawn.
+    pub fn fits(&self, codec: &Codec) -> bool {
+        match (self, codec) {
+            (Self::Path(path), Codec::Path) => path.points().all(|(_, point)| point.position.is_finite()),
+            (Self::Gauge(gauge), Codec::Gauge { max }) => {
+                gauge.points().all(|(_, point)| point.max == *max && point.value.is_finite() && point.rate.is_finite())
+            }
+            (Self::Flag(_), Codec::Flag) => true,
+            (Self::Number(number), Codec::Number { min, max }) => (min..=max).contains(&number),
+            (Self::Text(text), Codec::Text { max_bytes }) => text.len() <= *max_bytes as usize,
+            _ => false,
+        }
+    }
+
+    /// What the other end reads when this is sent with the base `from`.
+    pub fn clip(&self, from: GameTime) -> Self {
+        match self {
+            Self::Path(path) => Self::Path(Tail::of(path, from).timeline()),
+            Self::Gauge(gauge) => Self::Gauge(Tail::of(gauge, from).timeline()),
+            Self::Flag(flag) => Self::Flag(Tail::of(flag, from).timeline()),
+            Self::Number(_) | Self::Text(_) => self.clone(),
+        }
+    }
+
+    /// At the receiver: takes over what `update` says, and keeps what lies before it. One of another type is ignored.
+    ///
+    /// Updates may arrive in another order than they were sent: this is for one whose datagram is newer than that of
+    /// the last one merged.
+    pub fn merge(&mut self, update: &Self) {
+        match (self, update) {
+            (Self::Path(path), Self::Path(update)) => merge(path, update),
+            (Self::Gauge(gauge), Self::Gauge(update)) => merge(gauge, update),
+            (Self::Flag(flag), Self::Flag(update)) => merge(flag, update),
+            (Self::Number(number), Self::Number(update)) => *number = *update,
+            (Self::Text(text), Self::Text(update)) => text.clone_from(update),
+            _ => {}
+        }
+    }
+
+    /// Reads, writes or measures; `base` is the datagram's stamp.
+    ///
+    /// # Panics
+    /// With a writer or a measure, when this does not [fit](Self::fits) `codec`: our bug.
+    pub fn wire<C: Coder>(&mut self, codec: &Codec, base: GameTime, coder: &mut C) -> Result<(), WireError> {
+        if C::READS {
+            *self = Self::unknown(codec);
+        }
+        match (self, codec) {
+            (Self::Path(path), Codec::Path) => wire_timeline(path, base, coder, wire_waypoint),
+            (Self::Gauge(gauge), Codec::Gauge { max }) => {
+                wire_timeline(gauge, base, coder, |gauge, coder| wire_gauge(gauge, *max, coder))
+            }
+            (Self::Flag(flag), Codec::Flag) => wire_timeline(flag, base, coder, |held, coder| coder.flag(&mut held.0)),
+            (Self::Number(number), Codec::Number { min, max }) => coder.bounded(number, *min, *max),
+            (Self::Text(text), Codec::Text { max_bytes }) => coder.text(text, *max_bytes as usize),
+            (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
+        }
+    }
+}
+
+/// A value that has a nearest one on the wire's grid.
+trait Quantise: Sample + Copy + Default {
+    /// What the other end will hold.
+    fn on_grid(self) -> Self;
+}
+
+impl Waypoint {
+    /// What the other end will hold: the position on the wire's grid.
+    pub fn quantised(self) -> Self {
+        Self { position: self.position.quantised(), ..self }
+    }
+}
+
+impl Gauge {
+    /// What the other end will hold: the value in steps of 1/16 within 0 to `max`, the rate in steps of 1/64 within ±
+    /// 512 a second.
+    ///
+    /// # Panics
+    /// When value or rate are not finite: a game's bug.
+    pub fn quantised(self) -> Self {
+        Self {
+            value: wire::quantise(self.value, 0.0, self.max, GAUGE_PER_UNIT),
+            rate: wire::quantise(self.rate, -MAX_RATE, MAX_RATE, RATE_PER_UNIT),
+            ..self
+        }
+    }
+}
+
+impl Quantise for Waypoint {
+    fn on_grid(self) -> Self {
+        self.quantised()
+    }
+}
+
+impl Quantise for Gauge {
+    fn on_grid(self) -> Self {
+        self.quantised()
+    }
+}
+
+impl Quantise for Held<bool> {
+    fn on_grid(self) -> Self {
+        self
+    }
+}
+
+fn merge<T: Quantise>(timeline: &mut Timeline<T>, update: &Timeline<T>) {
+    timeline.merge_tail(update.points().map(|(time, value)| (time, *value)));
+}
+
+/// The points of a timeline that travel: quantised, in whole milliseconds, no two in the same one.
+struct Tail<T> {
+    points: [(GameTime, T); MAX_POINTS],
+    len: usize,
+}
+
+impl<T: Quantise> Tail<T> {
+    fn empty() -> Self {
+        Self { points: [(GameTime::ZERO, T::default()); MAX_POINTS], len: 0 }
+    }
+
+    fn of(timeline: &Timeline<T>, from: GameTime) -> Self {
+        let (mut tail, from) = (Self::empty(), from.whole_millis());
+        for (time, value) in timeline.tail(from) {
+            let point = (time.whole_millis(), value.on_grid());
+            // Of two points in one millisecond the later holds, and rounding may make two of those at or before `from`.
+            let replaces = tail.as_slice().last().is_some_and(|last| last.0 == point.0 || point.0 <= from);
+            if tail.len == MAX_POINTS && !replaces {
+                break;
+            }
+            tail.len += usize::from(!replaces);
+            tail.points[tail.len - 1] = point;
+        }
+        tail
+    }
+
+    fn as_slice(&self) -> &[(GameTime, T)] {
+        &self.points[..self.len]
+    }
+
+    fn timeline(&self) -> Timeline<T> {
+        let mut timeline = Timeline::new(TIMELINE_CAPACITY);
+        self.insert_into(&mut timeline);
+        timeline
+    }
+
+    fn insert_into(&self, timeline: &mut Timeline<T>) {
+        for (time, value) in self.as_slice() {
+            timeline.insert(*time, *value);
+        }
+    }
+}
+
+fn wire_timeline<T: Quantise, C: Coder>(
+    timeline: &mut Timeline<T>,
+    base: GameTime,
+    coder: &mut C,
+    mut value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
+) -> Result<(), WireError> {
+    let mut tail = if C::READS { Tail::empty() } else { Tail::of(timeline, base) };
+    coder.count(&mut tail.len, MAX_POINTS)?;
+    let mut previous = None;
+    for (time, point) in &mut tail.points[..tail.len] {
+        match previous {
+            None => coder.time(time, base)?,
+            Some(previous) => wire_time_after(previous, time, coder)?,
+        }
+        previous = Some(*time);
+        value(point, coder)?;
+    }
+    if C::READS {
+        tail.insert_into(timeline);
+    }
+    Ok(())
+}
+
+/// A varint of the milliseconds since `previous`, less one: the next point is a later one.
+fn wire_time_after(previous: GameTime, time: &mut GameTime, coder: &mut impl Coder) -> Result<(), WireError> {
+    let earliest = previous.millis() + 1;
+    let mut gap = time.millis().saturating_sub(earliest);
+    coder.varint(&mut gap)?;
+    let millis = earliest.checked_add(gap).filter(|millis| *millis <= GameTime::MAX.millis());
+    *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange { what: "time of a point" })?);
+    Ok(())
+}
+
+fn wire_waypoint(waypoint: &mut Waypoint, coder: &mut impl Coder) -> Result<(), WireError> {
+    coder.position(&mut waypoint.position)?;
+    coder.flag(&mut waypoint.jump)
+}
+
+fn wire_gauge(gauge: &mut Gauge, max: f32, coder: &mut impl Coder) -> Result<(), WireError> {
+    gauge.max = max;
+    coder.quantised(&mut gauge.value, 0.0, max, GAUGE_PER_UNIT)?;
+    let mut changes = gauge.rate != 0.0;
+    coder.flag(&mut changes)?;
+    if changes {
+        coder.quantised(&mut gauge.rate, -MAX_RATE, MAX_RATE, RATE_PER_UNIT)?;
+        if gauge.rate == 0.0 {
+            return Err(WireError::OutOfRange { what: "rate of a gauge" });
+        }
+    }
+    Ok(())
+}
+
+/// Shorthands for the first point of a timeline: what a game spawns objects with.
+impl Component {
+    /// At `position` since `time`.
+    pub fn at_rest(time: GameTime, position: Position) -> Self {
+        Self::Path(Timeline::with(TIMELINE_CAPACITY, time, Waypoint::walk(position).quantised()))
+    }
+
+    /// At `value` since `time`, changing by `rate` a second.
+    pub fn gauge(time: GameTime, value: f32, rate: f32, max: f32) -> Self {
+        Self::Gauge(Timeline::with(TIMELINE_CAPACITY, time, Gauge { value, rate, max }.quantised()))
+    }
+
+    /// `value` since `time`.
+    pub fn flag(time: GameTime, value: bool) -> Self {
+        Self::Flag(Timeline::with(TIMELINE_CAPACITY, time, Held(value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Measure, Reader, Writer};
+
+    const BASE: GameTime = GameTime::from_millis(10_000);
+
+    #[test]
+    fn both_ends_hold_the_same_bits_of_what_is_quantised() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..10_000 {
+            let max = 0.1 + rng.f32() * 200.0;
+            let value = rng.f32() * max;
+            let stored = Gauge { value, rate: (rng.f32() - 0.5) * 1_100.0, max }.quantised();
+            assert_eq!(stored.quantised(), stored);
+            assert!((0.0..=max).contains(&stored.value) && (stored.value - value).abs() < 0.1);
+            let sent = Component::Gauge(Timeline::with(2, BASE, stored));
+            let Component::Gauge(read) = through(&sent, &Codec::Gauge { max }) else { panic!("another type") };
+            let read = *read.last().expect("one point").1;
+            assert_eq!(read.value.to_bits(), stored.value.to_bits());
+            assert_eq!(read.rate.to_bits(), stored.rate.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_gauge_is_quantised_within_its_range() {
+        let gauge = Gauge { value: 200.0, rate: 600.0, max: 100.03 }.quantised();
+        assert_eq!((gauge.value, gauge.rate), (100.0, MAX_RATE));
+        let gauge = Gauge { value: -1.0, rate: -600.0, max: 100.03 }.quantised();
+        assert_eq!((gauge.value, gauge.rate), (0.0, -MAX_RATE));
+        assert_eq!(
+            Gauge { value: 1.02, rate: 0.004, max: 50.0 }.quantised(),
+            Gauge { value: 1.0, rate: 0.0, max: 50.0 }
+        );
+    }
+
+    #[test]
+    fn the_other_end_reads_what_clip_says() {
+        let mut path = Timeline::new(40);
+        for n in 0..30 {
+            path.insert(GameTime::from_micros(n * 1_000_700), Waypoint::walk(Position::on_ground(n as f32 / 3.0, 0.1)));
+        }
+        let path = Component::Path(path);
+        let clipped = path.clip(BASE);
+        assert_eq!(through(&path, &Codec::Path), clipped);
+        assert_eq!(through(&clipped, &Codec::Path), clipped);
+        let Component::Path(clipped) = clipped else { panic!("another type") };
+        let times = clipped.points().map(|(time, _)| time.millis()).collect::<Vec<_>>();
+        assert_eq!(times.len(), MAX_POINTS);
+        assert_eq!(times[..4], [9_006, 10_007, 11_007, 12_008]);
+    }
+
+    #[test]
+    fn of_two_points_in_one_millisecond_the_later_travels() {
+        let mut flag = Timeline::new(4);
+        for (micros, value) in [(10_000_100, true), (10_000_200, false), (10_001_000, true)] {
+            flag.insert(GameTime::from_micros(micros), Held(value));
+        }
+        let Component::Flag(read) = through(&Component::Flag(flag), &Codec::Flag) else { panic!("another type") };
+        let points = read.points().map(|(time, held)| (time.millis(), held.0)).collect::<Vec<_>>();
+        assert_eq!(points, [(10_000, false), (10_001, true)]);
+    }
+
+    #[test]
+    fn what_holds_at_the_base_after_rounding_travels_alone() {
+        let mut flag = Timeline::with(4, GameTime::ZERO, Held(false));
+        flag.insert(BASE + std::time::Duration::from_micros(700), Held(true));
+        assert_eq!(through(&Component::Flag(flag), &Codec::Flag), Component::flag(BASE, true));
+    }
+
+    #[test]
+    fn a_timeline_without_points_says_nothing() {
+        let nothing = Component::unknown(&Codec::Flag);
+        assert_eq!(bits_of(&nothing, &Codec::Flag), 4);
+        let mut known = Component::flag(BASE, true);
+        known.merge(&through(&nothing, &Codec::Flag));
+        assert_eq!(known, Component::flag(BASE, true));
+    }
+
+    #[test]
+    fn an_update_replaces_what_was_known_from_its_first_point_on() {
+        let at = |millis, x| (GameTime::from_millis(millis), Waypoint::walk(Position::on_ground(x, 0.0)));
+        let path = |points: &[(GameTime, Waypoint)]| {
+            let mut path = Timeline::new(TIMELINE_CAPACITY);
+            path.merge_tail(points.iter().copied());
+            Component::Path(path)
+        };
+        let mut known = path(&[at(0, 1.0), at(100, 2.0), at(200, 3.0)]);
+        known.merge(&path(&[at(50, 1.5), at(150, 9.0)]));
+        assert_eq!(known, path(&[at(0, 1.0), at(50, 1.5), at(150, 9.0)]));
+        known.merge(&Component::Number(7));
+        assert_eq!(known, path(&[at(0, 1.0), at(50, 1.5), at(150, 9.0)]));
+    }
+
+    #[test]
+    fn components_take_as_many_bits_as_documented() {
+        let short = 5; // A time within 8 ms of the base.
+        assert_eq!(bits_of(&Component::at_rest(BASE, Position::default()), &Codec::Path), 4 + short + 61);
+        let gauge = Codec::Gauge { max: 100.0 };
+        assert_eq!(bits_of(&Component::gauge(BASE, 50.0, 0.0, 100.0), &gauge), 4 + short + 11 + 1);
+        assert_eq!(bits_of(&Component::gauge(BASE, 50.0, 2.0, 100.0), &gauge), 4 + short + 11 + 1 + 16);
+        assert_eq!(bits_of(&Component::flag(BASE, true), &Codec::Flag), 4 + short + 1);
+        assert_eq!(bits_of(&Component::Number(5), &Codec::Number { min: 1, max: 99 }), 7);
+        assert_eq!(bits_of(&Component::Text("abc".into()), &Codec::Text { max_bytes: 96 }), 7 + 24);
+    }
+
+    #[test]
+    fn a_component_fits_its_codec_only() {
+        let gauge = Codec::Gauge { max: 100.0 };
+        assert!(Component::gauge(BASE, 5.0, 0.0, 100.0).fits(&gauge));
+        assert!(!Component::gauge(BASE, 5.0, 0.0, 99.0).fits(&gauge));
+        assert!(!Component::Flag(Timeline::new(1)).fits(&gauge));
+        assert!(!Component::Number(0).fits(&Codec::Number { min: 1, max: 99 }));
+        assert!(!Component::Text("abcd".into()).fits(&Codec::Text { max_bytes: 3 }));
+        let nowhere = Waypoint::walk(Position::on_ground(f32::NAN, 0.0));
+        assert!(!Component::Path(Timeline::with(1, BASE, nowhere)).fits(&Codec::Path));
+    }
+
+    #[test]
+    #[should_panic(expected = "cannot carry")]
+    fn a_component_of_another_type_is_our_bug() {
+        bits_of(&Component::Number(1), &Codec::Flag);
+    }
+
+    #[test]
+    fn the_largest_component_fits_into_a_body_that_always_fits() {
+        let points = (0..8).map(|n| (GameTime::from_millis(n << 50), Waypoint::default()));
+        let mut path = Timeline::new(8);
+        path.merge_tail(points);
+        let path = bits_of(&Component::Path(path), &Codec::Path);
+        let max_bytes = crate::schema::MAX_TEXT_BYTES;
+        let text = bits_of(&Component::Text("x".repeat(max_bytes as usize)), &Codec::Text { max_bytes });
+        // An alias, a kind, a time and a mask at their longest take less than 200 bits.
+        assert!(path.max(text) + 200 < 8 * crate::link::MIN_BODY_BYTES);
+    }
+
+    fn through(component: &Component, codec: &Codec) -> Component {
+        let mut bytes = Vec::new();
+        component.clone().wire(codec, BASE, &mut Writer::new(&mut bytes)).expect("a writer refuses nothing");
+        let mut read = Component::Number(0);
+        read.wire(codec, BASE, &mut Reader::new(&bytes)).expect("what we wrote");
+        read
+    }
+
+    fn bits_of(component: &Component, codec: &Codec) -> usize {
+        let mut measure = Measure::new();
+        component.clone().wire(codec, BASE, &mut measure).expect("a measure refuses nothing");
+        measure.bits()
+    }
+}

@@ -1,0 +1,187 @@
+//! A schema as it travels in `Joined`, and back.
+//!
+//! Out of the message comes a [`Schema`] for which [`Schema::check`] holds, or an error that names the place. Messages
+//! are made from any schema: a host checks its game's when the room begins.
+
+use super::{
+    Audience, Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS,
+    MAX_KINDS, Place, Problem, Schema, SchemaError, Sight,
+};
+use crate::control::game as pb;
+use crate::control::game::component::Codec as PbCodec;
+
+impl TryFrom<pb::Schema> for Schema {
+    type Error = SchemaError;
+
+    fn try_from(message: pb::Schema) -> Result<Self, SchemaError> {
+        let place = Place::root();
+        // Before anything is built from them; `check` would see it too late.
+        place.limit("kinds", message.kinds.len(), MAX_KINDS)?;
+        place.limit("events", message.events.len(), MAX_EVENTS)?;
+        let schema = Self {
+            game: message.game,
+            kinds: message.kinds.into_iter().map(|kind| read_kind(&place, kind)).collect::<Result<_, _>>()?,
+            events: message.events.into_iter().map(|event| read_event(&place, event)).collect::<Result<_, _>>()?,
+            spells: message.spells,
+        };
+        schema.check()?;
+        Ok(schema)
+    }
+}
+
+fn read_kind(place: &Place, message: pb::Kind) -> Result<Kind, SchemaError> {
+    let place = place.inside("kind", &message.name);
+    place.limit("components", message.components.len(), MAX_COMPONENTS)?;
+    let sight = read_sight(&place, message.inner, message.outer)?;
+    let components = message.components.into_iter().map(|component| read_component(&place, component));
+    Ok(Kind { name: message.name, components: components.collect::<Result<_, _>>()?, sight })
+}
+
+/// 0 and 0: as far as the room says.
+fn read_sight(place: &Place, inner: u32, outer: u32) -> Result<Option<Sight>, SchemaError> {
+    if (inner, outer) == (0, 0) {
+        return Ok(None);
+    }
+    let problem = || place.error(Problem::BadSight { inner, outer });
+    let narrow = |radius: u32| u16::try_from(radius).map_err(|_| problem());
+    Ok(Some(Sight { inner: narrow(inner)?, outer: narrow(outer)? }))
+}
+
+fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec, SchemaError> {
+    let place = place.inside("component", &message.name);
+    let audience = match message.audience.try_into() {
+        Ok(pb::component::Audience::Public) => Audience::Public,
+        Ok(pb::component::Audience::Owner) => Audience::Owner,
+        Err(_) => return Err(place.error(Problem::Unknown { what: "audience" })),
+    };
+    let codec = match message.codec {
+        Some(PbCodec::Path(pb::Path {})) => Codec::Path,
+        Some(PbCodec::Gauge(pb::Gauge { max })) => Codec::Gauge { max },
+        Some(PbCodec::Flag(pb::Flag {})) => Codec::Flag,
+        Some(PbCodec::Number(pb::Number { min, max })) => Codec::Number { min, max },
+        Some(PbCodec::Text(pb::Text { max_bytes })) => Codec::Text { max_bytes },
+        None => return Err(place.error(Problem::Unknown { what: "codec" })),
+    };
+    Ok(ComponentSpec { name: message.name, codec, audience })
+}
+
+fn read_event(place: &Place, message: pb::EventKind) -> Result<EventKind, SchemaError> {
+    let place = place.inside("event", &message.name);
+    place.limit("fields", message.fields.len(), MAX_FIELDS)?;
+    let fields = message.fields.into_iter().map(|field| read_field(&place, field));
+    Ok(EventKind { name: message.name, fields: fields.collect::<Result<_, _>>()? })
+}
+
+fn read_field(place: &Place, message: pb::Field) -> Result<FieldSpec, SchemaError> {
+    let ty = match message.r#type.try_into() {
+        Ok(pb::field::Type::Object) => FieldType::Object,
+        Ok(pb::field::Type::Position) => FieldType::Position,
+        Ok(pb::field::Type::Number) => FieldType::Number,
+        Err(_) => return Err(place.inside("field", &message.name).error(Problem::Unknown { what: "type" })),
+    };
+    Ok(FieldSpec { name: message.name, ty })
+}
+
+impl From<&Schema> for pb::Schema {
+    fn from(schema: &Schema) -> Self {
+        Self {
+            game: schema.game.clone(),
+            kinds: schema.kinds.iter().map(pb::Kind::from).collect(),
+            events: schema.events.iter().map(pb::EventKind::from).collect(),
+            spells: schema.spells.clone(),
+        }
+    }
+}
+
+impl From<&Kind> for pb::Kind {
+    fn from(kind: &Kind) -> Self {
+        let (inner, outer) = kind.sight.map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
+        let components = kind.components.iter().map(pb::Component::from).collect();
+        Self { name: kind.name.clone(), components, inner, outer }
+    }
+}
+
+impl From<&ComponentSpec> for pb::Component {
+    fn from(component: &ComponentSpec) -> Self {
+        let audience = match component.audience {
+            Audience::Public => pb::component::Audience::Public,
+            Audience::Owner => pb::component::Audience::Owner,
+        };
+        let codec = match component.codec {
+            Codec::Path => PbCodec::Path(pb::Path {}),
+            Codec::Gauge { max } => PbCodec::Gauge(pb::Gauge { max }),
+            Codec::Flag => PbCodec::Flag(pb::Flag {}),
+            Codec::Number { min, max } => PbCodec::Number(pb::Number { min, max }),
+            Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
+        };
+        Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }
+    }
+}
+
+impl From<&EventKind> for pb::EventKind {
+    fn from(event: &EventKind) -> Self {
+        Self { name: event.name.clone(), fields: event.fields.iter().map(pb::Field::from).collect() }
+    }
+}
+
+impl From<&FieldSpec> for pb::Field {
+    fn from(field: &FieldSpec) -> Self {
+        let ty = match field.ty {
+            FieldType::Object => pb::field::Type::Object,
+            FieldType::Position => pb::field::Type::Position,
+            FieldType::Number => pb::field::Type::Number,
+        };
+        Self { name: field.name.clone(), r#type: ty.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_survives_the_way_to_the_client() {
+        let bytes = pb::Schema::from(&Schema::example()).encode_to_vec();
+        let message = pb::Schema::decode(bytes.as_slice()).expect("what we wrote");
+        assert_eq!(Schema::try_from(message), Ok(Schema::example()));
+    }
+
+    #[test]
+    fn what_a_newer_game_may_say_is_an_error_that_names_the_place() {
+        check("schema, kind \"avatar\", component \"health\"", "codec", |schema| {
+            schema.kinds[0].components[1].codec = None;
+        });
+        check("schema, kind \"avatar\", component \"health\"", "audience", |schema| {
+            schema.kinds[0].components[1].audience = 7;
+        });
+        check("schema, event \"hit\", field \"where\"", "type", |schema| schema.events[0].fields[1].r#type = -1);
+    }
+
+    #[test]
+    fn radii_that_do_not_fit_are_refused() {
+        let mut message = pb::Schema::from(&Schema::example());
+        message.kinds[1].outer = 65_536;
+        let refusal = Schema::try_from(message).expect_err("17 bits");
+        assert_eq!(refusal.problem, Problem::BadSight { inner: 0, outer: 65_536 });
+        assert!(refusal.to_string().starts_with("schema, kind \"stone\": the outer radius"), "{refusal}");
+    }
+
+    #[test]
+    fn what_a_message_says_is_checked() {
+        let mut message = pb::Schema::from(&Schema::example());
+        message.kinds[0].components.remove(0);
+        assert_eq!(Schema::try_from(message).map_err(|error| error.problem), Err(Problem::NoPath));
+        let message = pb::Schema { kinds: vec![pb::Kind::default(); 1_000], ..pb::Schema::default() };
+        let too_many = Problem::TooMany { what: "kinds", count: 1_000, max: 64 };
+        assert_eq!(Schema::try_from(message).map_err(|error| error.problem), Err(too_many));
+    }
+
+    fn check(place: &str, what: &'static str, break_it: impl FnOnce(&mut pb::Schema)) {
+        let mut message = pb::Schema::from(&Schema::example());
+        break_it(&mut message);
+        let refusal = SchemaError { place: place.into(), problem: Problem::Unknown { what } };
+        assert_eq!(Schema::try_from(message), Err(refusal));
+    }
+}

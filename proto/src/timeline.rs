@@ -1,0 +1,260 @@
+//! Values over time: what was, what is and what will be, as far as it is known.
+//!
+//! Points go in (time and value, in any order, the past included), values at any time come out: interpolated between
+//! two points and extrapolated beyond the last, each type in its own way ([`Sample`]). Before the first point the first
+//! value holds. Nothing known is nothing said: an empty timeline has no value.
+//!
+//! Invariants, checked against a sorted list under random operations:
+//! 1. Points are in the order of time, and no two have the same time.
+//! 2. There are at most `capacity` of them; when one more comes, the oldest goes (be it the new one): what is long past
+//!    matters least.
+//! 3. Storage for `capacity` points is taken at the first insertion; nothing is allocated after that.
+//! 4. At the time of a point, the value is the point's, bit for bit.
+//!
+//! The wire carries whole milliseconds ([`GameTime::whole_millis`]) and positions of a grid
+//! ([`Position::quantised`]): points that lie there are the same at both ends.
+//! Cost: a binary search to read; to insert, the points behind the new one move. Source: reference 003, section 3.6.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::space::Position;
+use crate::time::GameTime;
+
+/// A value that a [`Timeline`] can hold.
+pub trait Sample: Clone + PartialEq {
+    /// The value at `t`, which lies strictly between the two points.
+    fn between(from: (GameTime, &Self), to: (GameTime, &Self), t: GameTime) -> Self;
+
+    /// The value at `t`, which lies behind the last point.
+    fn beyond(last: (GameTime, &Self), t: GameTime) -> Self;
+}
+
+/// A point of a path: straight from one to the next at constant speed, and rest at the last.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Waypoint {
+    /// Where the object is when it gets here.
+    pub position: Position,
+    /// Whether it gets here in no time: until then it rests where it was. A teleport.
+    pub jump: bool,
+}
+
+impl Waypoint {
+    /// Reached in a straight line.
+    pub const fn walk(position: Position) -> Self {
+        Self { position, jump: false }
+    }
+
+    /// Reached in no time.
+    pub const fn jump(position: Position) -> Self {
+        Self { position, jump: true }
+    }
+}
+
+impl Sample for Waypoint {
+    fn between(from: (GameTime, &Self), to: (GameTime, &Self), t: GameTime) -> Self {
+        if to.1.jump {
+            return Self::beyond(from, t);
+        }
+        let fraction = t.since(from.0).as_secs_f64() / to.0.since(from.0).as_secs_f64();
+        Self::walk(from.1.position.lerp(to.1.position, fraction as f32))
+    }
+
+    fn beyond(last: (GameTime, &Self), _: GameTime) -> Self {
+        Self::walk(last.1.position)
+    }
+}
+
+/// A number that changes by itself: health and mana that come back need no messages.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Gauge {
+    /// From 0 to `max`.
+    pub value: f32,
+    /// Change a second.
+    pub rate: f32,
+    /// Where a rise ends; a fall ends at 0.
+    pub max: f32,
+}
+
+impl Gauge {
+    /// The gauge after some time without any intervention.
+    pub fn after(self, duration: Duration) -> Self {
+        let value = f64::from(self.value) + f64::from(self.rate) * duration.as_secs_f64();
+        Self { value: (value as f32).min(self.max).max(0.0), ..self }
+    }
+}
+
+/// A point says how it goes on from there, so the next one has no say before its time.
+impl Sample for Gauge {
+    fn between(from: (GameTime, &Self), _: (GameTime, &Self), t: GameTime) -> Self {
+        Self::beyond(from, t)
+    }
+
+    fn beyond(last: (GameTime, &Self), t: GameTime) -> Self {
+        last.1.after(t.since(last.0))
+    }
+}
+
+/// A value that holds until the next one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held<T>(pub T);
+
+impl<T: Clone + PartialEq> Sample for Held<T> {
+    fn between(from: (GameTime, &Self), _: (GameTime, &Self), _: GameTime) -> Self {
+        from.1.clone()
+    }
+
+    fn beyond(last: (GameTime, &Self), _: GameTime) -> Self {
+        last.1.clone()
+    }
+}
+
+/// Values of one thing over time. Two timelines are equal when their points are.
+#[derive(Clone, Debug)]
+pub struct Timeline<T: Sample> {
+    /// In the order of time, no two at the same one; at most `capacity`.
+    points: VecDeque<(GameTime, T)>,
+    capacity: usize,
+}
+
+impl<T: Sample> Timeline<T> {
+    /// Empty, for `capacity` points (at least 1).
+    pub const fn new(capacity: usize) -> Self {
+        let capacity = if capacity == 0 { 1 } else { capacity };
+        Self { points: VecDeque::new(), capacity }
+    }
+
+    /// One point, room for `capacity`.
+    pub fn with(capacity: usize, time: GameTime, value: T) -> Self {
+        let mut timeline = Self::new(capacity);
+        timeline.insert(time, value);
+        timeline
+    }
+
+    /// Adds a point, in the past too. One at the same time is replaced.
+    pub fn insert(&mut self, time: GameTime, value: T) {
+        let mut index = self.count_before(time);
+        if let Some(point) = self.points.get_mut(index).filter(|point| point.0 == time) {
+            point.1 = value;
+            return;
+        }
+        if self.points.len() == self.capacity {
+            if index == 0 {
+                return; // It would be the oldest.
+            }
+            self.points.pop_front();
+            index -= 1;
+        }
+        self.reserve();
+        self.points.insert(index, (time, value));
+    }
+
+    /// Drops all points at or after `time` and inserts others: the future is a different one from then on.
+    pub fn replace_from(&mut self, time: GameTime, points: impl IntoIterator<Item = (GameTime, T)>) {
+        self.points.truncate(self.count_before(time));
+        for (time, value) in points {
+            self.insert(time, value);
+        }
+    }
+
+    /// At the receiver: points that replace all that was known from the first one's time on. None change nothing.
+    pub fn merge_tail(&mut self, points: impl IntoIterator<Item = (GameTime, T)>) {
+        let mut points = points.into_iter();
+        if let Some(first) = points.next() {
+            self.replace_from(first.0, std::iter::once(first).chain(points));
+        }
+    }
+
+    /// The value at `t`. Before the first point that is the first one's; `None` when there are no points.
+    pub fn at(&self, t: GameTime) -> Option<T> {
+        let after = self.count_at_or_before(t);
+        let Some(index) = after.checked_sub(1) else {
+            return self.points.front().map(|(_, value)| value.clone());
+        };
+        let (time, value) = &self.points[index];
+        if *time == t {
+            return Some(value.clone());
+        }
+        let from = (*time, value);
+        Some(match self.points.get(after) {
+            Some((time, value)) => T::between(from, (*time, value), t),
+            None => T::beyond(from, t),
+        })
+    }
+
+    /// All points, oldest first.
+    pub fn points(&self) -> impl DoubleEndedIterator<Item = (GameTime, &T)> + ExactSizeIterator {
+        self.points.iter().map(|(time, value)| (*time, value))
+    }
+
+    /// The points that say what holds from `from` on: the last one at or before `from`, and all after it.
+    pub fn tail(&self, from: GameTime) -> impl DoubleEndedIterator<Item = (GameTime, &T)> + ExactSizeIterator {
+        let first = self.count_at_or_before(from).saturating_sub(1);
+        self.points.range(first..).map(|(time, value)| (*time, value))
+    }
+
+    /// Drops the points that say nothing about `t` and later: all before the last one at or before `t`.
+    pub fn forget_before(&mut self, t: GameTime) {
+        let past = self.count_at_or_before(t).saturating_sub(1);
+        self.points.drain(..past);
+    }
+
+    /// The first point.
+    pub fn first(&self) -> Option<(GameTime, &T)> {
+        self.points.front().map(|(time, value)| (*time, value))
+    }
+
+    /// The last point.
+    pub fn last(&self) -> Option<(GameTime, &T)> {
+        self.points.back().map(|(time, value)| (*time, value))
+    }
+
+    /// The time of the first point after `t`.
+    pub fn next_after(&self, t: GameTime) -> Option<GameTime> {
+        self.points.get(self.count_at_or_before(t)).map(|(time, _)| *time)
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether there are no points.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// Number of points at most.
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Drops all points and keeps the storage.
+    pub fn clear(&mut self) {
+        self.points.clear();
+    }
+
+    fn count_before(&self, t: GameTime) -> usize {
+        self.points.partition_point(|(time, _)| *time < t)
+    }
+
+    fn count_at_or_before(&self, t: GameTime) -> usize {
+        self.points.partition_point(|(time, _)| *time <= t)
+    }
+
+    /// Takes the storage for all points at once, the first time.
+    fn reserve(&mut self) {
+        if self.points.capacity() < self.capacity {
+            self.points.reserve_exact(self.capacity - self.points.len());
+        }
+    }
+}
+
+impl<T: Sample> PartialEq for Timeline<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.points == other.points
+    }
+}
+
+#[cfg(test)]
+mod tests;

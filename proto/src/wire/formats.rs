@@ -1,0 +1,175 @@
+//! The one list of all formats, and the checks that each of them must pass.
+//!
+//! **To add a format**: implement [`Example`] beside the type (a random valid value from a seeded generator; a format
+//! that needs a context, such as a schema, is wrapped in a type that brings one along), and add one line to
+//! [`formats`]. The tests of `wire` walk the list; each format is then checked for
+//!
+//! 1. round trips: what is written is read again, equal, at any bit offset, and its [`Measure`] is what the [`Writer`]
+//!    wrote ([`Format::check_round_trip`]);
+//! 2. truncation: cut at any byte, it is an error ([`Format::check_truncation`]);
+//! 3. anything else: on whatever bytes, the reader returns, and what it accepts can be written and read again
+//!    ([`Format::check_bytes`]).
+//!
+//! Test support: nothing here is called when the game runs. The checks panic, naming the format and the seed.
+
+mod primitives;
+
+use std::fmt::Debug;
+
+#[cfg(test)]
+pub(super) use primitives::unit_quaternion;
+
+use super::{Measure, Reader, Wire, WireError, Writer};
+use crate::ids::{Alias, Seq};
+use crate::keymap::Keymap;
+use crate::message::{Command, ExampleBody, ExampleRecord, Notice, Report};
+use crate::space::Position;
+
+/// Every format of this crate.
+pub fn formats() -> Vec<Format> {
+    vec![
+        // wire: the words that formats are made of.
+        Format::of::<primitives::Bits>("wire.bits"),
+        Format::of::<primitives::Integers>("wire.integers"),
+        Format::of::<primitives::Bounded>("wire.bounded"),
+        Format::of::<primitives::Varint>("wire.varint"),
+        Format::of::<primitives::SignedVarint>("wire.signed_varint"),
+        Format::of::<primitives::RawFloat>("wire.f32_bits"),
+        Format::of::<primitives::Quantised>("wire.quantised"),
+        Format::of::<primitives::Orientation>("wire.smallest_three"),
+        Format::of::<primitives::Time>("wire.time"),
+        Format::of::<primitives::Bytes>("wire.bytes"),
+        Format::of::<primitives::Text>("wire.text"),
+        Format::of::<primitives::List>("wire.list"),
+        Format::of::<primitives::Maybe>("wire.option"),
+        // ids, space, keymap
+        Format::of::<Alias>("ids.alias"),
+        Format::of::<Seq>("ids.seq"),
+        Format::of::<Position>("space.position"),
+        Format::of::<Keymap>("keymap.keymap"),
+        // message
+        Format::of::<Command>("message.command"),
+        Format::of::<Notice>("message.notice"),
+        Format::of::<Report>("message.report"),
+        Format::of::<ExampleRecord>("message.record"),
+        Format::of::<ExampleBody>("message.body"),
+        // link
+        Format::of::<crate::link::Header>("link.header"),
+        Format::of::<crate::link::Messages>("link.messages"),
+    ]
+}
+
+/// A format that can give examples of itself.
+pub trait Example: Wire + Default + PartialEq + Debug {
+    /// Any valid value that survives the wire (on the grid, in whole milliseconds). Extremes should be likely.
+    fn example(rng: &mut fastrand::Rng) -> Self;
+}
+
+/// One entry of the list: a type that implements [`Example`], with the type forgotten.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// `module.format`, unique.
+    pub name: &'static str,
+    encode_example: fn(u64) -> Vec<u8>,
+    check_round_trip: fn(&'static str, u64),
+    reencode: fn(&[u8]) -> Result<Vec<u8>, WireError>,
+}
+
+impl Format {
+    /// The entry of `T`.
+    pub const fn of<T: Example>(name: &'static str) -> Self {
+        Self {
+            name,
+            encode_example: |seed| super::encode(&mut example::<T>(seed)),
+            check_round_trip: check_round_trip::<T>,
+            reencode: |bytes| {
+                let mut value = T::default();
+                value.wire(&mut Reader::new(bytes))?;
+                Ok(super::encode(&mut value))
+            },
+        }
+    }
+
+    /// The bytes of a random valid value.
+    pub fn encode_example(&self, seed: u64) -> Vec<u8> {
+        (self.encode_example)(seed)
+    }
+
+    /// Reads whatever stands at the beginning of `bytes`, and returns the encoding of what was read.
+    pub fn reencode(&self, bytes: &[u8]) -> Result<Vec<u8>, WireError> {
+        (self.reencode)(bytes)
+    }
+
+    /// Writes a random valid value and reads it again.
+    pub fn check_round_trip(&self, seed: u64) {
+        (self.check_round_trip)(self.name, seed);
+    }
+
+    /// Cuts a random valid value at every byte.
+    pub fn check_truncation(&self, seed: u64) {
+        let whole = self.encode_example(seed);
+        for length in 0..whole.len() {
+            let result = self.reencode(&whole[..length]);
+            assert!(result.is_err(), "{}, seed {seed}: accepted {length} of {} bytes", self.name, whole.len());
+        }
+    }
+
+    /// Reads arbitrary bytes; what is accepted must be something that we could have written.
+    pub fn check_bytes(&self, bytes: &[u8]) {
+        if let Ok(encoded) = self.reencode(bytes) {
+            let again = self.reencode(&encoded);
+            assert_eq!(again.as_ref(), Ok(&encoded), "{}: read from {bytes:?}", self.name);
+        }
+    }
+}
+
+fn example<T: Example>(seed: u64) -> T {
+    T::example(&mut fastrand::Rng::with_seed(seed))
+}
+
+fn check_round_trip<T: Example>(name: &'static str, seed: u64) {
+    let mut value = example::<T>(seed);
+    let offset = (seed % 67) as usize;
+    let mut measure = Measure::new();
+    value.wire(&mut measure).expect("a measure refuses nothing");
+
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes);
+    writer.append(&[0xff; 9], offset);
+    value.wire(&mut writer).expect("a writer refuses nothing");
+    assert_eq!(writer.bits_written() - offset, measure.bits(), "{name}, seed {seed}: measured, written");
+    writer.finish();
+
+    let mut reader = Reader::new(&bytes);
+    reader.skip(offset).expect("what was written");
+    let mut read = T::default();
+    read.wire(&mut reader).unwrap_or_else(|error| panic!("{name}, seed {seed}: {error} in {value:?}"));
+    assert_eq!(read, value, "{name}, seed {seed}");
+    assert_eq!(reader.position() - offset, measure.bits(), "{name}, seed {seed}: read, written");
+    assert_eq!(reader.finish(), Ok(()), "{name}, seed {seed}");
+}
+
+impl Example for Alias {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self { slot: rng.u16(..) >> rng.u8(..16), epoch: rng.u8(..) }
+    }
+}
+
+impl Example for Seq {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self(rng.u16(..))
+    }
+}
+
+impl Example for Keymap {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self(rng.u32(..))
+    }
+}
+
+impl Example for Position {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        let metres = |rng: &mut fastrand::Rng| (rng.f32() - 0.2) * 20_000.0;
+        Self::new(metres(rng), metres(rng), (rng.f32() - 0.2) * 300.0).quantised()
+    }
+}

@@ -1,0 +1,85 @@
+//! Bits out of bytes.
+//!
+//! The position is a bit index; a field is cut out of one unaligned word of 64 bits and at most one byte more.
+//! Reading beyond the end is [`WireError::Truncated`] and leaves the position where it was.
+
+use super::{Coder, WireError};
+
+/// The [`Coder`] that reads. Cheap to copy: a copy reads on from the same place.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    /// Bits read so far. Invariant: at most `8 * bytes.len()`.
+    position: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from the first bit of `bytes`.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, position: 0 }
+    }
+
+    /// How many bits have been read.
+    pub const fn position(&self) -> usize {
+        self.position
+    }
+
+    /// How many bits are left, the padding of the last byte included.
+    pub const fn remaining_bits(&self) -> usize {
+        self.bytes.len() * 8 - self.position
+    }
+
+    /// Passes over some bits without looking at them.
+    pub fn skip(&mut self, bits: usize) -> Result<(), WireError> {
+        if bits > self.remaining_bits() {
+            return Err(WireError::Truncated);
+        }
+        self.position += bits;
+        Ok(())
+    }
+
+    /// The end of the format: what is left must be the padding of the last byte, in zeros.
+    pub fn finish(mut self) -> Result<(), WireError> {
+        let mut padding = 0;
+        match self.remaining_bits() {
+            left @ 0..8 => self.bits(&mut padding, left as u32)?,
+            _ => return Err(WireError::Trailing),
+        }
+        if padding == 0 { Ok(()) } else { Err(WireError::Trailing) }
+    }
+
+    /// The eight bytes from `start` on, little-endian; zeros behind the end.
+    #[inline]
+    fn word(&self, start: usize) -> u64 {
+        let tail = self.bytes.get(start..).unwrap_or_default();
+        if let Some(whole) = tail.first_chunk::<8>() {
+            return u64::from_le_bytes(*whole);
+        }
+        let mut padded = [0; 8];
+        padded[..tail.len()].copy_from_slice(tail);
+        u64::from_le_bytes(padded)
+    }
+}
+
+impl Coder for Reader<'_> {
+    const READS: bool = true;
+
+    #[inline]
+    fn bits(&mut self, value: &mut u64, width: u32) -> Result<(), WireError> {
+        assert!(width <= 64, "a field of {width} bits");
+        if width as usize > self.remaining_bits() {
+            return Err(WireError::Truncated);
+        }
+        *value = 0;
+        if width > 0 {
+            let (start, shift) = (self.position / 8, (self.position % 8) as u32);
+            let mut bits = self.word(start) >> shift;
+            if width > 64 - shift {
+                bits |= u64::from(self.bytes[start + 8]) << (64 - shift);
+            }
+            *value = bits & (u64::MAX >> (64 - width));
+            self.position += width as usize;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! Real processes on loopback: the server, consoles, bots. They are found beside the test binary and built when they are
+//! not there. Every process that a test starts ends with the value that stands for it.
+//!
+//! Nothing here waits for a number of milliseconds to pass: it waits for lines, with a bound after which a test fails.
+
+mod console;
+pub mod raw;
+mod server;
+
+pub use console::Console;
+pub use server::{Server, signal as server_signal};
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+/// How long anything may take before a test gives up. Far beyond what is usual: the machines are shared.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Path of one of the project's binaries, built if it is not there.
+pub fn binary(name: &str) -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let own = std::env::current_exe().expect("a test knows its own path");
+        let folder = own.parent().and_then(Path::parent).expect("target/PROFILE/deps/test").to_path_buf();
+        let all = ["world-server", "game-server", "console", "bots"];
+        if all.iter().any(|name| !folder.join(name).exists()) {
+            build(&folder);
+        }
+        folder
+    });
+    folder.join(name)
+}
+
+/// A folder of its own for a test, removed at the end.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// An empty folder; `name` tells whose it is.
+    pub fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("ambit-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+        Scratch(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Lets a process keep what it keeps (pins, tokens, certificates) in here.
+    pub fn confine<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env("AMBIT_KNOWN_HOSTS", self.0.join("known_hosts"))
+            .env("XDG_STATE_HOME", self.0.join("state"))
+            .env("XDG_DATA_HOME", self.0.join("data"))
+            .env("XDG_CONFIG_HOME", self.0.join("config"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The lines that a process prints, as they come.
+pub struct Lines {
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Lines {
+    /// Reads `source` to its end on a thread of its own. Bound: 65,536 lines not yet looked at; the process waits then.
+    pub fn of(source: impl Read + Send + 'static) -> Self {
+        let (sender, lines) = sync_channel(65_536);
+        std::thread::spawn(move || {
+            for line in BufReader::new(source).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Lines { lines, seen: Vec::new() }
+    }
+
+    /// The next line that `wanted` makes something of.
+    pub fn find<T>(&mut self, what: &str, mut wanted: impl FnMut(&str) -> Option<T>) -> Result<T> {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    let found = wanted(&line);
+                    self.seen.push(line);
+                    if let Some(found) = found {
+                        return Ok(found);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => bail!("{what} did not come; the last lines:\n{}", self.tail()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    bail!("the output ended before {what}; the last lines:\n{}", self.tail())
+                }
+            }
+        }
+    }
+
+    /// All that is left, to the end of the output.
+    pub fn rest(&mut self) -> Vec<String> {
+        let mut rest = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            rest.push(line);
+        }
+        rest
+    }
+
+    /// What there is now, without waiting.
+    pub fn now(&mut self) -> Vec<String> {
+        self.lines.try_iter().collect()
+    }
+
+    fn tail(&self) -> String {
+        let start = self.seen.len().saturating_sub(30);
+        self.seen[start..].join("\n")
+    }
+}
+
+/// Runs a command to its end and demands success.
+pub fn run(command: &mut Command) -> Result<Output> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("{command:?} can't be started"))?;
+    if !output.status.success() {
+        bail!(
+            "{command:?} ended with {}\n{}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(output)
+}
+
+fn build(folder: &Path) {
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("release") => "release",
+        _ => "dev",
+    };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--workspace", "--bins", "--profile", profile]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.arg("--target-dir").arg(folder.parent().expect("a profile's folder lies in the target's"));
+    run(&mut command).expect("the project's binaries can be built");
+}

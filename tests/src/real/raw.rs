@@ -1,0 +1,109 @@
+//! A client without manners: sends whatever it likes over a real QUIC connection.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ambit_proto::control::game::{ClientToGame, GameToClient, Join, client_to_game, game_to_client};
+use ambit_proto::control::world::{ClientToWorld, Hello, WorldToClient, client_to_world, world_to_client};
+use ambit_proto::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
+use ambit_proto::quic::{self, Fingerprint, FingerprintVerifier};
+use anyhow::{Context, Result, bail};
+use prost::Message;
+
+use super::PATIENCE;
+
+/// One connection with its control stream.
+pub struct Raw {
+    /// Kept alive with the connection.
+    pub endpoint: quinn::Endpoint,
+    /// The connection.
+    pub connection: quinn::Connection,
+    send: quinn::SendStream,
+    receive: quinn::RecvStream,
+    decoder: FrameDecoder,
+    request: u64,
+}
+
+impl Raw {
+    /// Connects by a protocol and opens the control stream; any certificate will do.
+    pub async fn connect(server: SocketAddr, alpn: &[u8]) -> Result<Self> {
+        let verifier = FingerprintVerifier::asking(|_: &str, _: Fingerprint| true);
+        let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
+        let connecting = endpoint.connect_with(quic::client_config(alpn, verifier), server, "ambit")?;
+        let connection = tokio::time::timeout(PATIENCE, connecting).await??;
+        let (send, receive) = connection.open_bi().await?;
+        let decoder = FrameDecoder::new(MAX_FROM_WORLD);
+        Ok(Raw { endpoint, connection, send, receive, decoder, request: 0 })
+    }
+
+    /// Bytes as they are.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.send.write_all(bytes).await.context("the stream does not take more")
+    }
+
+    /// A lobby request.
+    pub async fn ask(&mut self, body: client_to_world::Body) -> Result<WorldToClient> {
+        self.request += 1;
+        let request = self.request;
+        self.write(&encode_frame(&ClientToWorld { request, body: Some(body) })).await?;
+        loop {
+            let answer = self.next_world().await?;
+            if answer.request == request {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Says hello under a name.
+    pub async fn hello(&mut self, name: &str) -> Result<world_to_client::Body> {
+        let hello = Hello { version: 1, name: name.to_owned(), ..Hello::default() };
+        self.ask(client_to_world::Body::Hello(hello)).await?.body.context("an answer without a body")
+    }
+
+    /// Shows a ticket.
+    pub async fn join(&mut self, ticket: Vec<u8>) -> Result<game_to_client::Body> {
+        let join = ClientToGame { body: Some(client_to_game::Body::Join(Join { version: 1, ticket })) };
+        self.write(&encode_frame(&join)).await?;
+        let frame = self.next_frame().await?;
+        GameToClient::decode(frame)?.body.context("an answer without a body")
+    }
+
+    /// The next lobby message.
+    pub async fn next_world(&mut self) -> Result<WorldToClient> {
+        Ok(WorldToClient::decode(self.next_frame().await?)?)
+    }
+
+    /// The next lobby news or answer that `wanted` makes something of.
+    pub async fn find<T>(&mut self, mut wanted: impl FnMut(world_to_client::Body) -> Option<T>) -> Result<T> {
+        loop {
+            if let Some(found) = self.next_world().await?.body.and_then(&mut wanted) {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Waits until the server has closed the connection.
+    pub async fn closed(&self) -> Result<quinn::ConnectionError> {
+        tokio::time::timeout(PATIENCE, self.connection.closed()).await.context("the server keeps the connection")
+    }
+
+    /// Waits for a moment that is only there to let the server do something.
+    pub async fn pause(&self) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+
+    async fn next_frame(&mut self) -> Result<bytes::Bytes> {
+        loop {
+            if let Some(frame) = self.decoder.poll_frame()? {
+                return Ok(frame);
+            }
+            let mut buffer = [0; 4096];
+            let read =
+                tokio::time::timeout(PATIENCE, self.receive.read(&mut buffer)).await.context("no answer came")??;
+            match read {
+                Some(length) => self.decoder.push(&buffer[..length]),
+                None => bail!("the server has ended the stream"),
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A world-server in a process of its own.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::{Lines, Scratch, binary};
+
+/// A running server; killed when dropped.
+pub struct Server {
+    child: Child,
+    lines: Lines,
+    log: Lines,
+    /// Where clients connect.
+    pub world: SocketAddr,
+    /// Where `/metrics` and `/healthz` are.
+    pub http: SocketAddr,
+    /// The whole line that said that it is ready.
+    pub ready: String,
+}
+
+impl Server {
+    /// Starts one on free ports and waits until it is ready.
+    pub fn start(scratch: &Scratch, arguments: &[&str]) -> Result<Self> {
+        let mut command = Command::new(binary("world-server"));
+        scratch.confine(&mut command);
+        command.args(["--http", "127.0.0.1:0"]).args(arguments);
+        if !arguments.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("the world-server can't be started")?;
+        let mut lines = Lines::of(child.stdout.take().expect("piped"));
+        let log = Lines::of(child.stderr.take().expect("piped"));
+        let ready = lines.find("the line `ready`", |line| line.starts_with("ready").then(|| line.to_owned()))?;
+        let address = |key: &str| -> Result<SocketAddr> {
+            let value = ready.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            value
+                .with_context(|| format!("no {key}= in '{ready}'"))?
+                .parse()
+                .with_context(|| format!("{key}= in '{ready}'"))
+        };
+        Ok(Server { world: address("world")?, http: address("http")?, child, lines, log, ready })
+    }
+
+    /// The process' id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What `/metrics` says: a value for each series.
+    pub fn metrics(&self) -> Result<BTreeMap<String, f64>> {
+        let text = self.get("/metrics")?.1;
+        let series = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+            let (name, value) = line.rsplit_once(' ')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        });
+        Ok(series.collect())
+    }
+
+    /// Status and body of a page on the HTTP port.
+    pub fn get(&self, path: &str) -> Result<(u16, String)> {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
+        stream.set_read_timeout(Some(super::PATIENCE))?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.http)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let status = answer.split_whitespace().nth(1).context("an answer without a status")?.parse()?;
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        Ok((status, body.to_owned()))
+    }
+
+    /// Sends SIGTERM and returns the exit status once it has gone.
+    pub fn terminate(mut self) -> Result<Option<i32>> {
+        signal(self.id(), "TERM")?;
+        Ok(self.child.wait()?.code())
+    }
+
+    /// What it logged since the last call.
+    pub fn log(&mut self) -> Vec<String> {
+        self.log.now()
+    }
+
+    /// What it printed since the last call.
+    pub fn printed(&mut self) -> Vec<String> {
+        self.lines.now()
+    }
+
+    /// Ids of its child processes.
+    pub fn children(&self) -> Vec<u32> {
+        let path = format!("/proc/{0}/task/{0}/children", self.id());
+        let direct = std::fs::read_to_string(path).unwrap_or_default();
+        // Children started by another thread stand in that thread's list.
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
+        let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+        let mut children: Vec<u32> = lists
+            .chain([direct])
+            .flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+            .collect();
+        children.sort_unstable();
+        children.dedup();
+        children
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal to a process that a test started.
+pub fn signal(id: u32, name: &str) -> Result<()> {
+    super::run(Command::new("kill").arg(format!("-{name}")).arg(id.to_string()))?;
+    Ok(())
+}

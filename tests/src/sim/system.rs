@@ -1,0 +1,557 @@
+//! The loop of the simulation.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::lobby::Ending;
+use ambit_client_core::client::request::{CreateRoom, Request};
+use ambit_client_core::client::{Client, ClientOutput};
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::room::Room;
+use ambit_game_server::ticket::TicketSigner;
+use ambit_proto::control::game::{ClientToGame, GameToClient};
+use ambit_proto::control::world::{ClientToWorld, WorldToClient};
+use ambit_proto::ids::{ClientId, RoomId};
+use ambit_proto::impair::Impairment;
+use ambit_proto::message::Action;
+use ambit_proto::time::LocalTime;
+use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
+use bytes::Bytes;
+use prost::Message;
+
+use super::host::{GameConn, Said, SimHost};
+use super::net::{Agenda, Path};
+use crate::oracle::InterestOracle;
+
+const HOST: HostId = HostId(1);
+
+/// See the module.
+pub struct System {
+    now: LocalTime,
+    seed: u64,
+    agenda: Agenda<Parcel>,
+    lobby: Lobby,
+    host: SimHost,
+    guests: Vec<Guest>,
+    /// Who is behind a lobby connection.
+    worlds: BTreeMap<ConnId, usize>,
+    /// Who is behind a game connection.
+    games: BTreeMap<GameConn, usize>,
+    next_conn: u64,
+    traffic: DefaultHasher,
+    oracles: BTreeMap<RoomId, InterestOracle>,
+}
+
+/// A client and its line.
+pub struct Guest {
+    /// The client itself.
+    pub client: Client,
+    /// What its views were told, oldest first.
+    pub events: Vec<ViewEvent>,
+    /// Every datagram that a host made for it, with the time of the tick; kept only on demand.
+    pub sent_to: Option<Vec<(LocalTime, Bytes)>>,
+    /// Bytes of datagrams towards it, and from it.
+    pub bytes: (u64, u64),
+    up: Path,
+    down: Path,
+    /// What its clock is ahead of the simulation's.
+    offset: Duration,
+    world: Option<ConnId>,
+    game: Option<GameConn>,
+    wake: Option<LocalTime>,
+}
+
+/// What is under way.
+enum Parcel {
+    WorldOpen { conn: ConnId },
+    WorldOpened { guest: usize, conn: ConnId },
+    ToLobby { conn: ConnId, frame: Vec<u8> },
+    FromLobby { conn: ConnId, frame: Vec<u8> },
+    WorldGone { conn: ConnId, quit: bool },
+    WorldClosed { conn: ConnId, message: String },
+    GameOpened { guest: usize, conn: GameConn },
+    ToHost { conn: GameConn, frame: Vec<u8> },
+    FromHost { conn: GameConn, frame: Vec<u8> },
+    GameGone { conn: GameConn },
+    GameClosed { conn: GameConn },
+    Up { conn: GameConn, bytes: Bytes },
+    Down { conn: GameConn, bytes: Bytes },
+    Wake { guest: usize },
+}
+
+impl System {
+    /// A lobby and a host with these games, and nobody there.
+    pub fn new(seed: u64, registry: &Registry) -> Self {
+        let mut entropy = fastrand::Rng::with_seed(seed ^ 0x5eed);
+        let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
+        let games = registry.games().map(|game| GameInfo {
+            name: game.name.to_owned(),
+            description: game.description.to_owned(),
+            min_players: game.min_players,
+            join_running: game.join_running,
+        });
+        let check = {
+            let registry = registry.clone();
+            Box::new(move |game: &str, given: &BTreeMap<String, String>| {
+                registry.check(game, given).map_err(|error| error.to_string())
+            })
+        };
+        let config = LobbyConfig {
+            requests_per_s: 1_000,
+            request_burst: 1_000,
+            rooms_per_minute: 1_000,
+            ..LobbyConfig::default()
+        };
+        let lobby = Lobby::new(config, games.collect(), check, entropy, TicketSigner::from_seed(&[7; 32]));
+        let mut system = System {
+            now: LocalTime::ZERO,
+            seed,
+            agenda: Agenda::new(),
+            lobby,
+            host: SimHost::new(registry.clone()),
+            guests: Vec::new(),
+            worlds: BTreeMap::new(),
+            games: BTreeMap::new(),
+            next_conn: 0,
+            traffic: DefaultHasher::new(),
+            oracles: BTreeMap::new(),
+        };
+        system.lobby.handle_host_start(system.now, HOST);
+        system.pump();
+        system
+    }
+
+    /// A client with this name and line calls the lobby. Returns its number.
+    pub fn arrive(&mut self, name: &str, impairment: &Impairment) -> usize {
+        self.arrive_with(ClientConfig { name: name.to_owned(), ..ClientConfig::default() }, impairment)
+    }
+
+    /// The same with settings.
+    pub fn arrive_with(&mut self, config: ClientConfig, impairment: &Impairment) -> usize {
+        let number = self.guests.len();
+        let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(2 * number as u64);
+        let line = |seed: u64| Path::new(&Impairment { seed, ..*impairment });
+        self.guests.push(Guest {
+            client: Client::new(&ClientConfig { seed, ..config }),
+            events: Vec::new(),
+            sent_to: None,
+            bytes: (0, 0),
+            up: line(seed),
+            down: line(seed + 1),
+            offset: Duration::from_micros(seed % 7_000_000_000),
+            world: None,
+            game: None,
+            wake: None,
+        });
+        self.with(number, Client::connect);
+        number
+    }
+
+    /// Makes a room of a game, starts it and lets everybody in. Returns once all are playing.
+    pub fn gather(&mut self, guests: &[usize], game: &str, parameters: &[(&str, &str)]) -> RoomId {
+        let (&first, others) = guests.split_first().expect("somebody makes the room");
+        self.run_until("the lobby", |system| guests.iter().all(|&guest| system.guests[guest].client.is_connected()));
+        let parameters = parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let create = CreateRoom {
+            name: "room".into(),
+            game: game.to_owned(),
+            capacity: 4_000,
+            parameters,
+            ..CreateRoom::default()
+        };
+        self.request(first, Request::CreateRoom(create));
+        self.run_until("a room", |system| system.guests[first].client.room().is_some());
+        let room = self.guests[first].client.room().expect("it has just been made");
+        self.request(first, Request::StartRoom);
+        for &guest in others {
+            self.request(guest, Request::JoinRoom { room, password: String::new() });
+        }
+        self.run_until("the game", |system| guests.iter().all(|&guest| system.guests[guest].client.avatar().is_some()));
+        room
+    }
+
+    /// The time of the simulation.
+    pub fn now(&self) -> LocalTime {
+        self.now
+    }
+
+    /// A client.
+    pub fn guest(&self, guest: usize) -> &Guest {
+        &self.guests[guest]
+    }
+
+    /// A client, to be told something.
+    pub fn guest_mut(&mut self, guest: usize) -> &mut Guest {
+        &mut self.guests[guest]
+    }
+
+    /// The time of a client's own clock.
+    pub fn local(&self, guest: usize) -> LocalTime {
+        self.now + self.guests[guest].offset
+    }
+
+    /// The lobby.
+    pub fn lobby(&self) -> &Lobby {
+        &self.lobby
+    }
+
+    /// A running room.
+    pub fn room(&self, room: RoomId) -> Option<&Room> {
+        self.host.rooms().find(|&(id, _)| id == room).map(|(_, room)| &room.room)
+    }
+
+    /// The room's time now.
+    pub fn room_time(&self, room: RoomId) -> Option<ambit_proto::time::GameTime> {
+        self.host.rooms().find(|&(id, _)| id == room).map(|(_, room)| room.time(self.now))
+    }
+
+    /// Everything that went into a room so far, and a hash of what came out.
+    pub fn recording(&self, room: RoomId) -> Option<(&[u8], u64)> {
+        let (_, room) = self.host.rooms().find(|&(id, _)| id == room)?;
+        Some((&room.recording, room.outputs.finish()))
+    }
+
+    /// The guest behind a client of a room.
+    pub fn guest_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
+        let (_, room) = self.host.rooms().find(|&(id, _)| id == room)?;
+        self.games.get(&room.connection(client)?).copied()
+    }
+
+    /// A hash over everything that was delivered so far, and when.
+    pub fn traffic(&self) -> u64 {
+        self.traffic.finish()
+    }
+
+    /// How much the oracles have looked at: pairs, and those that were followed.
+    pub fn looked_at(&self) -> (u64, u64) {
+        self.oracles.values().fold((0, 0), |sum, oracle| (sum.0 + oracle.checked, sum.1 + oracle.followed))
+    }
+
+    /// A request to the lobby.
+    pub fn request(&mut self, guest: usize, request: Request) {
+        self.with(guest, |client, now| {
+            client.request(now, request).expect("the lobby takes requests");
+        });
+    }
+
+    /// A command to the game.
+    pub fn act(&mut self, guest: usize, action: Action) {
+        self.with(guest, |client, now| {
+            // Outside a game there is nothing to command: bots go on clicking.
+            let _ = client.act(now, action);
+        });
+    }
+
+    /// Other faults on a client's line from now on.
+    pub fn impair(&mut self, guest: usize, impairment: &Impairment) {
+        let guest = &mut self.guests[guest];
+        guest.up.impair(impairment);
+        guest.down.impair(&Impairment { seed: impairment.seed ^ 1, ..*impairment });
+    }
+
+    /// Nothing gets through a client's line for so long; QUIC does not give up in that time.
+    pub fn cut(&mut self, guest: usize, how_long: Duration) {
+        let until = self.now + how_long;
+        self.guests[guest].up.cut_until(until);
+        self.guests[guest].down.cut_until(until);
+    }
+
+    /// Both connections of a client break, and both ends notice.
+    pub fn drop_connections(&mut self, guest: usize) {
+        if let Some(conn) = self.guests[guest].world.take() {
+            self.agenda.add(self.now, Parcel::WorldGone { conn, quit: false });
+            self.with(guest, |client, now| client.handle_world_closed(now, Ending::Broken("cut".into())));
+        }
+        self.drop_game(guest);
+    }
+
+    /// The game's connection of a client breaks, and both ends notice.
+    pub fn drop_game(&mut self, guest: usize) {
+        if let Some(conn) = self.guests[guest].game.take() {
+            self.agenda.add(self.now, Parcel::GameGone { conn });
+            self.with(guest, |client, now| client.handle_game_closed(now, Ending::Broken("cut".into())));
+        }
+    }
+
+    /// The process of a client dies: its connections go with it, and it does nothing any more.
+    pub fn kill(&mut self, guest: usize) {
+        for parcel in [
+            self.guests[guest].world.take().map(|conn| Parcel::WorldGone { conn, quit: false }),
+            self.guests[guest].game.take().map(|conn| Parcel::GameGone { conn }),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            self.agenda.add(self.now, parcel);
+        }
+        self.guests[guest].client = Client::new(&ClientConfig::default());
+    }
+
+    /// Lets so much time pass.
+    pub fn run_for(&mut self, how_long: Duration) {
+        let until = self.now + how_long;
+        while self.step(until) {}
+        self.now = until;
+    }
+
+    /// Lets time pass until something is so; a minute at most.
+    pub fn run_until(&mut self, what: &str, mut is_so: impl FnMut(&System) -> bool) {
+        let until = self.now + Duration::from_mins(1);
+        while !is_so(self) {
+            assert!(self.step(until), "seed {}: no {what} within a minute of {:?}", self.seed, self.now);
+        }
+    }
+
+    /// Does the next thing that is due by `until`; false if there is none.
+    fn step(&mut self, until: LocalTime) -> bool {
+        let due = [self.agenda.next(), self.lobby.next_deadline(), self.host.next_tick()].into_iter().flatten().min();
+        let Some(due) = due.filter(|&due| due <= until) else { return false };
+        self.now = self.now.max(due);
+        if let Some((_, parcel)) = self.agenda.take(self.now) {
+            self.deliver(parcel);
+        } else if self.host.next_tick().is_some_and(|tick| tick <= self.now) {
+            let ticked = self.host.tick(self.now);
+            self.check(&ticked);
+        } else {
+            self.lobby.handle_timeout(self.now);
+        }
+        self.pump();
+        true
+    }
+
+    fn check(&mut self, ticked: &[RoomId]) {
+        for (id, room) in self.host.rooms().filter(|(id, _)| ticked.contains(id)) {
+            let oracle = self.oracles.entry(id).or_default();
+            if let Err(problem) = oracle.check(&room.room) {
+                panic!("seed {}, {id:?}, at {:?}: {problem}", self.seed, self.now);
+            }
+        }
+    }
+
+    fn deliver(&mut self, parcel: Parcel) {
+        self.hash(&parcel);
+        let now = self.now;
+        match parcel {
+            Parcel::WorldOpen { conn } => {
+                let guest = self.worlds[&conn];
+                self.lobby.handle_connect(now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
+                let at = self.guests[guest].down.stream(now);
+                self.agenda.add(at, Parcel::WorldOpened { guest, conn });
+            }
+            Parcel::WorldOpened { guest, conn } => {
+                if self.guests[guest].world == Some(conn) {
+                    self.with(guest, Client::handle_world_connected);
+                }
+            }
+            Parcel::ToLobby { conn, frame } => self.lobby.handle_frame(now, conn, &frame),
+            Parcel::FromLobby { conn, frame } => {
+                if let Some(guest) = self.listening(conn) {
+                    let message = WorldToClient::decode(&frame[..]).expect("the lobby's own message");
+                    self.with(guest, |client, now| client.handle_world_message(now, message));
+                }
+            }
+            Parcel::WorldGone { conn, quit: true } => self.lobby.handle_quit(now, conn),
+            Parcel::WorldGone { conn, quit: false } => self.lobby.handle_disconnect(now, conn),
+            Parcel::WorldClosed { conn, message } => {
+                if let Some(guest) = self.listening(conn) {
+                    self.guests[guest].world = None;
+                    self.with(guest, |client, now| client.handle_world_closed(now, Ending::Broken(message)));
+                }
+            }
+            Parcel::GameOpened { guest, conn } => {
+                if self.guests[guest].game == Some(conn) {
+                    self.with(guest, Client::handle_game_connected);
+                }
+            }
+            Parcel::ToHost { conn, frame } => {
+                let message = ClientToGame::decode(&frame[..]).expect("the client's own message");
+                self.host.handle_control(now, conn, message);
+            }
+            Parcel::FromHost { conn, frame } => {
+                if let Some(guest) = self.playing(conn) {
+                    let message = GameToClient::decode(&frame[..]).expect("the host's own message");
+                    self.with(guest, |client, now| client.handle_game_message(now, message));
+                }
+            }
+            Parcel::GameGone { conn } => self.host.handle_closed(conn),
+            Parcel::GameClosed { conn } => {
+                if let Some(guest) = self.playing(conn) {
+                    self.guests[guest].game = None;
+                    self.with(guest, |client, now| {
+                        client.handle_game_closed(now, Ending::Broken("closed by the host".into()));
+                    });
+                }
+            }
+            Parcel::Up { conn, bytes } => self.host.handle_datagram(now, conn, bytes),
+            Parcel::Down { conn, bytes } => {
+                if let Some(guest) = self.playing(conn) {
+                    self.with(guest, |client, now| client.handle_datagram(now, &bytes));
+                }
+            }
+            Parcel::Wake { guest } => {
+                if self.guests[guest].wake.is_some_and(|wake| wake <= now) {
+                    self.guests[guest].wake = None;
+                    self.with(guest, Client::handle_timeout);
+                }
+            }
+        }
+    }
+
+    /// Lets a client do something, then carries out what it wants.
+    fn with(&mut self, guest: usize, what: impl FnOnce(&mut Client, LocalTime)) {
+        let local = self.local(guest);
+        what(&mut self.guests[guest].client, local);
+        while let Some(output) = self.guests[guest].client.poll_output() {
+            self.carry_out(guest, output);
+        }
+        let guest_ref = &mut self.guests[guest];
+        while let Some(event) = guest_ref.client.poll_event() {
+            guest_ref.events.push(event);
+        }
+        let wake = guest_ref.client.next_deadline().map(|deadline| self.now + deadline.since(local));
+        if let Some(wake) = wake.filter(|&wake| guest_ref.wake.is_none_or(|earlier| wake < earlier)) {
+            guest_ref.wake = Some(wake);
+            // What is overdue is done a moment later, so that time goes on.
+            self.agenda.add(wake.max(self.now + Duration::from_micros(100)), Parcel::Wake { guest });
+        }
+    }
+
+    fn carry_out(&mut self, number: usize, output: ClientOutput) {
+        let now = self.now;
+        let guest = &mut self.guests[number];
+        match output {
+            ClientOutput::ConnectWorld => {
+                self.next_conn += 1;
+                let conn = ConnId(self.next_conn);
+                guest.world = Some(conn);
+                self.worlds.insert(conn, number);
+                self.agenda.add(guest.up.stream(now), Parcel::WorldOpen { conn });
+            }
+            ClientOutput::World(message) => {
+                if let Some(conn) = guest.world {
+                    let frame = ClientToWorld::encode_to_vec(&message);
+                    self.agenda.add(guest.up.stream(now), Parcel::ToLobby { conn, frame });
+                }
+            }
+            ClientOutput::CloseWorld => {
+                if let Some(conn) = guest.world.take() {
+                    self.agenda.add(guest.up.stream(now), Parcel::WorldGone { conn, quit: true });
+                }
+            }
+            ClientOutput::ConnectGame { .. } => {
+                self.next_conn += 1;
+                let conn = self.next_conn;
+                guest.game = Some(conn);
+                self.games.insert(conn, number);
+                let there = guest.up.stream(now);
+                self.agenda.add(guest.down.stream(there), Parcel::GameOpened { guest: number, conn });
+            }
+            ClientOutput::Game(message) => {
+                if let Some(conn) = guest.game {
+                    let frame = ClientToGame::encode_to_vec(&message);
+                    self.agenda.add(guest.up.stream(now), Parcel::ToHost { conn, frame });
+                }
+            }
+            ClientOutput::CloseGame => {
+                if let Some(conn) = guest.game.take() {
+                    self.agenda.add(guest.up.stream(now), Parcel::GameGone { conn });
+                }
+            }
+            ClientOutput::Datagram(bytes) => {
+                guest.bytes.1 += bytes.len() as u64;
+                let Some(conn) = guest.game else { return };
+                for at in guest.up.datagram(now, bytes.len()) {
+                    self.agenda.add(at, Parcel::Up { conn, bytes: bytes.clone() });
+                }
+            }
+        }
+    }
+
+    /// Carries what lobby and host say until they are quiet.
+    fn pump(&mut self) {
+        loop {
+            if let Some(output) = self.lobby.poll_output() {
+                self.carry_lobby(output);
+            } else if let Some(said) = self.host.poll() {
+                self.carry_host(said);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn carry_lobby(&mut self, output: Output) {
+        match output {
+            Output::Send { conn, message } => self.send_world(conn, message.encode_to_vec()),
+            Output::Broadcast { conns, message } => {
+                let frame = message.encode_to_vec();
+                for conn in conns {
+                    self.send_world(conn, frame.clone());
+                }
+            }
+            Output::Close { conn, message, .. } => {
+                let at = self.guests[self.worlds[&conn]].down.stream(self.now);
+                self.agenda.add(at, Parcel::WorldClosed { conn, message });
+                self.agenda.add(self.now, Parcel::WorldGone { conn, quit: false });
+            }
+            Output::Host { message, .. } => self.host.handle_world(self.now, message),
+        }
+    }
+
+    fn send_world(&mut self, conn: ConnId, frame: Vec<u8>) {
+        let at = self.guests[self.worlds[&conn]].down.stream(self.now);
+        self.agenda.add(at, Parcel::FromLobby { conn, frame });
+    }
+
+    fn carry_host(&mut self, said: Said) {
+        let now = self.now;
+        match said {
+            Said::World(message) => self.lobby.handle_host(now, HOST, message),
+            Said::Control(conn, message) => {
+                let at = self.guests[self.games[&conn]].down.stream(now);
+                self.agenda.add(at, Parcel::FromHost { conn, frame: message.encode_to_vec() });
+            }
+            Said::Datagram(conn, bytes) => {
+                let guest = &mut self.guests[self.games[&conn]];
+                guest.bytes.0 += bytes.len() as u64;
+                if let Some(sent_to) = &mut guest.sent_to {
+                    sent_to.push((now, bytes.clone()));
+                }
+                for at in guest.down.datagram(now, bytes.len()) {
+                    self.agenda.add(at, Parcel::Down { conn, bytes: bytes.clone() });
+                }
+            }
+            Said::Closed(conn) => {
+                let at = self.guests[self.games[&conn]].down.stream(now);
+                self.agenda.add(at, Parcel::GameClosed { conn });
+            }
+        }
+    }
+
+    /// The client that still listens to a lobby connection.
+    fn listening(&self, conn: ConnId) -> Option<usize> {
+        self.worlds.get(&conn).copied().filter(|&guest| self.guests[guest].world == Some(conn))
+    }
+
+    /// The client that still listens to a game connection.
+    fn playing(&self, conn: GameConn) -> Option<usize> {
+        self.games.get(&conn).copied().filter(|&guest| self.guests[guest].game == Some(conn))
+    }
+
+    fn hash(&mut self, parcel: &Parcel) {
+        let (kind, whose, bytes): (u8, u64, &[u8]) = match parcel {
+            Parcel::ToLobby { conn, frame } => (1, conn.0, frame),
+            Parcel::FromLobby { conn, frame } => (2, conn.0, frame),
+            Parcel::ToHost { conn, frame } => (3, *conn, frame),
+            Parcel::FromHost { conn, frame } => (4, *conn, frame),
+            Parcel::Up { conn, bytes } => (5, *conn, bytes),
+            Parcel::Down { conn, bytes } => (6, *conn, bytes),
+            _ => return,
+        };
+        (self.now, kind, whose, bytes).hash(&mut self.traffic);
+    }
+}

@@ -1,0 +1,291 @@
+//! Bad peers: each gets a clear error or a closed connection, and costs nobody else anything.
+//!
+//! Beside every bad peer a well-behaved console walks about in a room; at the end it must not have noticed anything, and
+//! the server must not have kept anything of the bad ones.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::game::game_to_client;
+use ambit_proto::control::world::{
+    ClientToWorld, CreateRoom, Hello, JoinRoom, ListRooms, Say, StartRoom, Ticket, client_to_world as ask,
+    world_to_client as answer,
+};
+use ambit_proto::frame::encode_frame;
+use ambit_proto::message::{Action, Command, Notice};
+use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD};
+use ambit_tests::real::raw::Raw;
+use ambit_tests::real::{Console, Scratch, Server};
+use anyhow::Result;
+
+#[test]
+fn another_protocol_version_gets_a_clear_answer() -> Result<()> {
+    beside_a_console("version", async |server| {
+        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        let answer = raw.ask(ask::Body::Hello(Hello { version: 99, ..Hello::default() })).await?;
+        let Some(answer::Body::Error(error)) = answer.body else { panic!("{answer:?}") };
+        assert_eq!(error.code(), ErrorCode::VersionMismatch);
+        assert!(error.message.contains("99") && error.message.contains('1'), "{}", error.message);
+        raw.closed().await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn random_bytes_are_answered_or_closed() -> Result<()> {
+    beside_a_console("random", async |server| {
+        for seed in 0..40 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let alpn = if seed % 2 == 0 { ALPN_WORLD } else { ALPN_GAME };
+            let mut raw = Raw::connect(server, alpn).await?;
+            let mut bytes: Vec<u8> = (0..rng.usize(1..400)).map(|_| rng.u8(..)).collect();
+            if seed % 4 < 2 {
+                // A frame of a believable length, with nonsense inside.
+                let length = (bytes.len() as u32).to_be_bytes();
+                bytes.splice(0..0, length);
+            }
+            raw.write(&bytes).await?;
+            let _ = raw.write(&bytes).await;
+            if seed % 3 == 0 {
+                raw.connection.close(7u32.into(), b"enough");
+            }
+            raw.closed().await?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_frame_that_is_too_large_closes_the_connection() -> Result<()> {
+    beside_a_console("oversize", async |server| {
+        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        raw.hello("giant").await?;
+        raw.write(&u32::MAX.to_be_bytes()).await?;
+        let code = raw
+            .find(|body| match body {
+                answer::Body::Goodbye(goodbye) => Some(goodbye.code()),
+                answer::Body::Error(error) => Some(error.code()),
+                _ => None,
+            })
+            .await;
+        if let Ok(code) = code {
+            assert_eq!(code, ErrorCode::MessageTooLarge);
+        }
+        raw.closed().await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn unknown_messages_and_requests_out_of_state_are_answered_by_name() -> Result<()> {
+    beside_a_console("state", async |server| {
+        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        let early = raw.ask(ask::Body::ListRooms(ListRooms::default())).await?;
+        assert_eq!(code(early.body.as_ref()), Some(ErrorCode::OutOfState));
+        raw.hello("odd").await?;
+        // Field 99 of `ClientToWorld` does not exist.
+        raw.write(&encode_frame(&ClientToWorld { request: 900, body: None })).await?;
+        let unknown = raw.find(|body| code(Some(&body))).await?;
+        assert_eq!(unknown, ErrorCode::UnknownMessage);
+        let start = raw.ask(ask::Body::StartRoom(StartRoom {})).await?;
+        assert_eq!(code(start.body.as_ref()), Some(ErrorCode::NotInRoom));
+        let join = raw.ask(ask::Body::JoinRoom(JoinRoom { room: 4_711, ..JoinRoom::default() })).await?;
+        assert_eq!(code(join.body.as_ref()), Some(ErrorCode::NoSuchRoom));
+        let long = raw.ask(ask::Body::Say(Say { text: "x".repeat(5_000), ..Say::default() })).await?;
+        assert_eq!(code(long.body.as_ref()), Some(ErrorCode::BadText));
+        let bell = raw.ask(ask::Body::Say(Say { text: "\u{7}".to_owned(), ..Say::default() })).await?;
+        assert_eq!(code(bell.body.as_ref()), Some(ErrorCode::BadText));
+        let again = raw.hello("odd").await?;
+        assert_eq!(code(Some(&again)), Some(ErrorCode::OutOfState));
+        Ok(())
+    })
+}
+
+#[test]
+fn whoever_asks_too_often_is_told_and_then_closed() -> Result<()> {
+    beside_a_console("often", async |server| {
+        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        raw.hello("eager").await?;
+        let request = ClientToWorld { request: 77, body: Some(ask::Body::ListRooms(ListRooms::default())) };
+        for _ in 0..600 {
+            if raw.write(&encode_frame(&request)).await.is_err() {
+                break;
+            }
+        }
+        let limited = raw.find(|body| code(Some(&body)).filter(|&code| code == ErrorCode::RateLimited)).await?;
+        assert_eq!(limited, ErrorCode::RateLimited);
+        raw.closed().await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_client_that_never_reads_is_closed() -> Result<()> {
+    beside_a_console("deaf", async |server| {
+        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        raw.hello("deaf").await?;
+        raw.ask(ask::Body::ListRooms(ListRooms { subscribe: true })).await?;
+        // Others chat; the deaf one reads nothing and its queue runs full.
+        let mut talkers = Vec::new();
+        for number in 0..8 {
+            let mut talker = Raw::connect(server, ALPN_WORLD).await?;
+            talker.hello(&format!("talker{number}")).await?;
+            talkers.push(talker);
+        }
+        let deaf = raw.connection.clone();
+        while deaf.close_reason().is_none() {
+            for talker in &mut talkers {
+                talker.ask(ask::Body::Say(Say { text: "words ".repeat(80), ..Say::default() })).await?;
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn forged_stale_foreign_and_reused_tickets_are_refused() -> Result<()> {
+    beside_a_console("ticket", async |server| {
+        let mut raw = Raw::connect(server, ALPN_WORLD).await?;
+        raw.hello("cheat").await?;
+        let ticket = ticket(&mut raw, "mine").await?;
+        let good = ticket.ticket.clone();
+
+        assert_eq!(refusal(server, b"nothing of the kind".to_vec()).await?, ErrorCode::BadTicket);
+        for position in [0, good.len() / 2, good.len() - 1] {
+            let mut forged = good.clone();
+            forged[position] ^= 1;
+            assert_eq!(refusal(server, forged).await?, ErrorCode::BadTicket, "byte {position}");
+        }
+        let mut first = Raw::connect(server, ALPN_GAME).await?;
+        assert!(matches!(first.join(good.clone()).await?, game_to_client::Body::Joined(_)));
+        assert_eq!(refusal(server, good).await?, ErrorCode::TicketUsed);
+        Ok(())
+    })
+}
+
+#[test]
+fn nonsense_in_datagrams_changes_nothing() -> Result<()> {
+    beside_a_console("datagrams", async |server| {
+        let mut lobby = Raw::connect(server, ALPN_WORLD).await?;
+        lobby.hello("noise").await?;
+        let ticket = ticket(&mut lobby, "noisy").await?;
+        let mut game = Raw::connect(server, ALPN_GAME).await?;
+        assert!(matches!(game.join(ticket.ticket.clone()).await?, game_to_client::Body::Joined(_)));
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..2_000 {
+            let bytes: Vec<u8> = (0..rng.usize(0..1_100)).map(|_| rng.u8(..)).collect();
+            game.connection.send_datagram(bytes.into())?;
+        }
+        // It is still in the game: state goes on coming.
+        game.connection.read_datagram().await?;
+        Ok(())
+    })
+}
+
+#[test]
+fn positions_that_are_no_positions_are_refused() -> Result<()> {
+    use ambit_proto::link::{Link, LinkConfig, LinkEvent};
+    use ambit_proto::time::LocalTime;
+    beside_a_console("positions", async |server| {
+        let mut lobby = Raw::connect(server, ALPN_WORLD).await?;
+        lobby.hello("lost").await?;
+        let ticket = ticket(&mut lobby, "nowhere").await?;
+        let mut game = Raw::connect(server, ALPN_GAME).await?;
+        assert!(matches!(game.join(ticket.ticket.clone()).await?, game_to_client::Body::Joined(_)));
+        let mut link = Link::new(LinkConfig::default());
+        let mut clock = 0;
+        let places =
+            [(f32::NAN, 5.0), (f32::INFINITY, 5.0), (5.0, f32::NEG_INFINITY), (-1.0, 5.0), (5.0, 1e30), (200.5, 5.0)];
+        for (number, (x, y)) in places.into_iter().enumerate() {
+            let mut command = Command { number: number as u32, action: Action::Move { x, y } };
+            let bytes = ambit_proto::wire::encode(&mut command);
+            link.send_reliable(LocalTime::from_millis(clock), bytes.into(), None).expect("room in the queue");
+        }
+        let mut refused = std::collections::BTreeSet::new();
+        while refused.len() < places.len() {
+            clock += 20;
+            let now = LocalTime::from_millis(clock);
+            let mut datagram = Vec::new();
+            link.write_datagram(now, &mut datagram, |_, _| {});
+            game.connection.send_datagram(datagram.into())?;
+            let received = game.connection.read_datagram().await?;
+            link.handle_datagram(now, &received)?;
+            while let Some(event) = link.poll_event() {
+                if let LinkEvent::Message(bytes) = event
+                    && let Notice::Refused { command, code } = ambit_proto::wire::decode(&bytes)?
+                {
+                    assert_eq!(i32::from(code), ErrorCode::BadPosition as i32);
+                    refused.insert(command);
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn half_open_connections_are_given_up() -> Result<()> {
+    beside_a_console("halfopen", async |server| {
+        // A handshake and no stream; a stream and no hello.
+        let silent = Raw::connect(server, ALPN_WORLD).await?;
+        let game = Raw::connect(server, ALPN_GAME).await?;
+        silent.closed().await?;
+        game.closed().await?;
+        Ok(())
+    })
+}
+
+/// Runs something bad beside a console in a room, which must not notice.
+fn beside_a_console(name: &str, bad: impl AsyncFnOnce(std::net::SocketAddr) -> Result<()>) -> Result<()> {
+    let scratch = Scratch::new(name);
+    let mut server = Server::start(&scratch, &[])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    ann.ask("create quiet game=field npcs=5", "created")?;
+    ann.ask("start", "started")?;
+    ann.wait_until("her avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    ann.type_in("move 110 110")?;
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(bad(server.world))?;
+    runtime.shutdown_background();
+
+    ann.type_in("move 100 100")?;
+    let stats = ann.ask("stats", "stats")?;
+    let noticed = ann.events.iter().find(|event| ["error", "left"].contains(&event["ev"].as_str().unwrap_or_default()));
+    assert_eq!(noticed, None, "{stats}");
+    let log = server.log();
+    assert!(!log.iter().any(|line| line.contains("ERROR") || line.contains("panicked")), "{log:#?}");
+    assert_eq!(ann.quit()?.0, 0);
+    // What the bad ones held is given back.
+    loop {
+        let metrics = server.metrics()?;
+        let connections =
+            metrics.iter().find(|(series, _)| series.starts_with("ambit_connections")).map(|(_, &value)| value);
+        if connections == Some(0.0) {
+            return Ok(());
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Makes a room, starts it and gets a ticket for it.
+async fn ticket(raw: &mut Raw, room: &str) -> Result<Ticket> {
+    let create =
+        CreateRoom { name: room.to_owned(), game: "field".to_owned(), key: vec![7; 16], ..CreateRoom::default() };
+    let created = raw.ask(ask::Body::CreateRoom(create)).await?;
+    assert!(matches!(created.body, Some(answer::Body::RoomCreated(_))), "{created:?}");
+    raw.write(&encode_frame(&ClientToWorld { request: 1_000, body: Some(ask::Body::StartRoom(StartRoom {})) })).await?;
+    raw.find(|body| if let answer::Body::Ticket(ticket) = body { Some(ticket) } else { None }).await
+}
+
+async fn refusal(server: std::net::SocketAddr, ticket: Vec<u8>) -> Result<ErrorCode> {
+    let mut game = Raw::connect(server, ALPN_GAME).await?;
+    let game_to_client::Body::Error(error) = game.join(ticket).await? else { panic!("a bad ticket got in") };
+    game.closed().await?;
+    Ok(error.code())
+}
+
+fn code(body: Option<&answer::Body>) -> Option<ErrorCode> {
+    match body {
+        Some(answer::Body::Error(error)) => Some(error.code()),
+        _ => None,
+    }
+}

@@ -1,0 +1,82 @@
+//! Crowds of emulated clients. The figures are printed, never asserted: machines differ.
+
+use std::process::Command;
+
+use ambit_tests::real::{self, Console, Scratch, Server};
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+#[test]
+fn twenty_bots_on_a_bad_line_lose_nothing_that_matters() -> Result<()> {
+    let scratch = Scratch::new("badline");
+    let server = Server::start(&scratch, &[])?;
+    let dump = scratch.path().join("dump.jsonl");
+    let impair = "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2,seed=1";
+    let summary = bots(
+        &scratch,
+        &server,
+        &["--count", "20", "--seconds", "60", "--impair", impair, "--dump", dump.to_str().expect("a plain path")],
+    )?;
+    println!("20 bots for 60 s with {impair}: {summary}");
+    assert_eq!(summary["connected"], 20, "{summary}");
+    assert_eq!(summary["errors"], 0, "{summary}");
+
+    let mut followed = std::collections::BTreeSet::new();
+    let mut told = std::collections::BTreeSet::new();
+    for line in std::fs::read_to_string(&dump)?.lines() {
+        let event: Value = serde_json::from_str(line)?;
+        let key = (event["client"].as_u64(), event["id"].as_u64());
+        match event["ev"].as_str() {
+            Some("enter") => assert!(followed.insert(key), "entered twice: {event}"),
+            Some("leave") => assert!(followed.remove(&key), "left without an enter: {event}"),
+            Some("update") => assert!(followed.contains(&key), "updated without an enter: {event}"),
+            Some("event") => {
+                // An event that is delivered twice is the same in every field.
+                let mut same = event.clone();
+                same.as_object_mut().context("an object")?.retain(|key, _| !["late", "t"].contains(&key.as_str()));
+                assert!(told.insert(same.to_string()), "told twice: {event}");
+            }
+            _ => {}
+        }
+    }
+    assert!(!followed.is_empty() && !told.is_empty());
+
+    // The lobby still answers.
+    let mut ann = Console::start(&scratch, server.world, "ann", &["--impair", impair])?;
+    ann.ask("rooms", "rooms")?;
+    Ok(())
+}
+
+#[test]
+fn two_hundred_bots_share_a_room() -> Result<()> {
+    if std::env::var_os("AMBIT_SKIP_LOAD").is_some() {
+        println!("left out by --quick");
+        return Ok(());
+    }
+    let scratch = Scratch::new("crowd");
+    let server = Server::start(&scratch, &[])?;
+    let before = cpu_seconds(server.id())?;
+    let summary = bots(&scratch, &server, &["--count", "200", "--seconds", "20"])?;
+    let used = cpu_seconds(server.id())? - before;
+    println!("200 bots for 20 s: {summary}\nserver: {used:.1} s of CPU in all");
+    assert_eq!(summary["connected"], 200, "{summary}");
+    assert_eq!(summary["errors"], 0, "{summary}");
+    Ok(())
+}
+
+fn bots(scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value> {
+    let mut command = Command::new(real::binary("bots"));
+    scratch.confine(&mut command);
+    command.args(["--profile", "crowd", "--json", "--server", &server.world.to_string()]).args(arguments);
+    let output = real::run(&mut command)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    serde_json::from_str(text.lines().last().context("no summary")?).context("the last line is one JSON object")
+}
+
+/// User and system time of a process so far.
+fn cpu_seconds(id: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+    let fields: Vec<&str> = stat.rsplit_once(')').context("a stat line")?.1.split_whitespace().collect();
+    let ticks: u64 = fields[11].parse::<u64>()? + fields[12].parse::<u64>()?;
+    Ok(ticks as f64 / 100.0)
+}

@@ -1,0 +1,7 @@
+//! Over real sockets, with real processes: what only they can show. The tests wait for events, never for a time.
+
+mod bad_input;
+mod bots;
+mod consoles;
+mod processes;
+mod server;

@@ -1,0 +1,133 @@
+//! Rooms in child processes: spread, and the death of one of them.
+
+use std::process::{Command, Stdio};
+
+use ambit_tests::real::{self, Console, Scratch, Server};
+use anyhow::Result;
+use serde_json::Value;
+
+#[test]
+fn a_dead_host_sends_its_players_to_the_lobby_and_touches_nobody_else() -> Result<()> {
+    let scratch = Scratch::new("hosts");
+    let server = Server::start(&scratch, &["--hosts", "process:2"])?;
+    assert_eq!(server.children().len(), 2, "{}", server.ready);
+    let mut consoles = Vec::new();
+    for (index, name) in ["ann", "bob", "cat", "dan"].into_iter().enumerate() {
+        let mut console = Console::start(&scratch, server.world, name, &[])?;
+        console.ask(&format!("create room{index} game=field npcs=5"), "created")?;
+        let started = console.ask("start", "started")?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+        consoles.push((console, started["address"].as_str().unwrap_or_default().to_owned()));
+    }
+    let mut addresses: Vec<&str> = consoles.iter().map(|(_, address)| address.as_str()).collect();
+    addresses.sort_unstable();
+    assert!(
+        addresses[0] == addresses[1] && addresses[2] == addresses[3] && addresses[1] != addresses[2],
+        "{addresses:?}"
+    );
+
+    // Forty bots beside them, ten in each room, for as long as all this takes.
+    let mut bots = Vec::new();
+    for index in 0..4 {
+        let mut command = Command::new(real::binary("bots"));
+        scratch.confine(&mut command);
+        command.args([
+            "--count",
+            "10",
+            "--seconds",
+            "12",
+            "--json",
+            "--room",
+            &format!("room{index}"),
+            "--server",
+            &server.world.to_string(),
+        ]);
+        bots.push(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
+    }
+    for (console, _) in &mut consoles {
+        console
+            .wait_until("a bot", |event| event["ev"] == "enter" && event["kind"] == "avatar" && event["own"] != true)?;
+    }
+
+    let victim = server.children()[0];
+    real::server_signal(victim, "KILL")?;
+    let mut dropped = Vec::new();
+    let mut kept = Vec::new();
+    let orphaned = first_left(&mut consoles)?;
+    for (index, (console, address)) in consoles.iter_mut().enumerate() {
+        if *address == orphaned {
+            dropped.push(index);
+            if console.events.last().is_none_or(|event| event["ev"] != "left") {
+                console.wait_for("left")?;
+            }
+            let left = console.events.last().expect("the event waited for");
+            assert_eq!(left["reason"], "host_died", "{left}");
+            assert!(left["message"].as_str().is_some_and(|message| !message.is_empty()));
+        } else {
+            kept.push(index);
+        }
+    }
+    assert_eq!((dropped.len(), kept.len()), (2, 2));
+
+    // They can start anew, and the dead one has been replaced.
+    for &index in &dropped {
+        let console = &mut consoles[index].0;
+        console.ask(&format!("create again{index} game=field"), "created")?;
+        console.ask("start", "started")?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    }
+    for &index in &kept {
+        let console = &mut consoles[index].0;
+        console.type_in("move 100 100")?;
+        let stats = console.ask("stats", "stats")?;
+        assert!(!console.events.iter().any(|event| event["ev"] == "left"), "{stats}");
+    }
+    let summaries: Vec<Value> = bots.into_iter().map(summary).collect::<Result<_>>()?;
+    for &index in &kept {
+        assert_eq!(summaries[index]["connected"], 10, "{}", summaries[index]);
+        assert_eq!(summaries[index]["errors"], 0, "{}", summaries[index]);
+    }
+    for &index in &dropped {
+        assert_eq!(summaries[index]["connected"], 0, "{}", summaries[index]);
+    }
+    println!("of the rooms that lived: {} / {}", summaries[kept[0]], summaries[kept[1]]);
+    Ok(())
+}
+
+#[test]
+fn the_children_die_with_their_parent() -> Result<()> {
+    let scratch = Scratch::new("orphans");
+    let server = Server::start(&scratch, &["--hosts", "process:2"])?;
+    let children = server.children();
+    assert_eq!(children.len(), 2);
+    real::server_signal(server.id(), "KILL")?;
+    let started = std::path::Path::new("/proc");
+    let alive = |id: &u32| {
+        std::fs::read_to_string(started.join(id.to_string()).join("stat")).is_ok_and(|stat| !stat.contains(") Z"))
+    };
+    while children.iter().any(alive) {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Waits until some console is thrown out, and returns the address of its host.
+fn first_left(consoles: &mut [(Console, String)]) -> Result<String> {
+    loop {
+        for (console, address) in consoles.iter_mut() {
+            console.type_in("players")?;
+            let event = console.wait_until("an answer", |event| {
+                ["players", "left"].contains(&event["ev"].as_str().unwrap_or_default())
+            })?;
+            if event["ev"] == "left" {
+                return Ok(address.clone());
+            }
+        }
+    }
+}
+
+fn summary(bots: std::process::Child) -> Result<Value> {
+    let output = bots.wait_with_output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(serde_json::from_str(text.lines().last().unwrap_or_default())?)
+}

@@ -1,0 +1,9 @@
+//! The whole system in one thread on virtual time. Scenarios are named for what they show; the oracle of interest watches
+//! every tick of every room. A failure names its seed.
+
+mod connections;
+mod crossing;
+mod determinism;
+mod hiding;
+mod interest;
+mod script;

@@ -1,0 +1,359 @@
+//! The actix actor around the lobby.
+//!
+//! Sessions' frames and hosts' messages come in through a bounded mailbox; what the lobby puts out goes to sessions and
+//! hosts. All that decides is in `lobby`.
+//!
+//! Who sends to it waits for the answer, so that each session and each host has one message in the mailbox at most; who is
+//! sent to is never waited for: a session or host whose queue is full is cut off, and nobody else notices.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use actix::prelude::*;
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::host::{HostStats, HostToWorld, WorldToHost};
+use ambit_proto::control::world::WorldToClient;
+use ambit_proto::frame::encode_frame;
+use ambit_proto::time::LocalTime;
+use bytes::Bytes;
+use quinn::{Connection, VarInt};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::admin::snapshot::{Snapshot, add_stats};
+use crate::lobby::{ConnId, HostId, Lobby, Output};
+use crate::session::{Close, Deliver, Session};
+
+/// Messages that may wait for the lobby before their senders do.
+const MAILBOX: usize = 1_024;
+
+/// A connection is here.
+#[derive(Message)]
+#[rtype(result = "ConnId")]
+pub(crate) struct Connect {
+    pub(crate) address: IpAddr,
+    pub(crate) session: Addr<Session>,
+    pub(crate) connection: Connection,
+}
+
+/// A connection has sent a frame.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Frame {
+    pub(crate) conn: ConnId,
+    pub(crate) frame: Bytes,
+}
+
+/// A connection has sent what is no frame.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Malformed {
+    pub(crate) conn: ConnId,
+    pub(crate) code: ErrorCode,
+}
+
+/// A connection is gone.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Disconnect {
+    pub(crate) conn: ConnId,
+    /// Whether the client closed it on purpose.
+    pub(crate) quit: bool,
+}
+
+/// A host is here.
+#[derive(Message)]
+#[rtype(result = "HostId")]
+pub(crate) struct HostStart(pub(crate) mpsc::Sender<WorldToHost>);
+
+/// A host has said something.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct HostSays(pub(crate) HostId, pub(crate) HostToWorld);
+
+/// A host is gone.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct HostGone(pub(crate) HostId, pub(crate) String);
+
+/// The server ends. The sender is answered once no connection is left.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct DrainNow(pub(crate) oneshot::Sender<()>);
+
+/// What is there to be shown?
+#[derive(Message)]
+#[rtype(result = "Box<Snapshot>")]
+pub(crate) struct Look;
+
+struct Client {
+    session: Addr<Session>,
+    connection: Connection,
+}
+
+/// See the module.
+pub(crate) struct WorldServer {
+    lobby: Lobby,
+    clock: Clock,
+    clients: BTreeMap<ConnId, Client>,
+    hosts: BTreeMap<HostId, mpsc::Sender<WorldToHost>>,
+    last_conn: u64,
+    last_host: u64,
+    alarm: Option<(LocalTime, SpawnHandle)>,
+    /// Sums of the hosts that are gone, so that what is shown never goes down.
+    gone: HostStats,
+    /// Sessions whose mailbox was full, hosts that did not read.
+    slow_sessions: u64,
+    slow_hosts: u64,
+    draining: bool,
+    drained: Option<oneshot::Sender<()>>,
+    /// Dropped with the actor, so that its end, which only a panic can bring, is noticed.
+    _lifeline: oneshot::Sender<Infallible>,
+}
+
+/// The lobby's clock. Its origin is also the origin of the wall clock's time that tickets count from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// Starts the clock, and tells the time since 1970 at its origin.
+    #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+    pub(crate) fn start() -> (Self, Duration) {
+        let epoch_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (Self { origin: Instant::now() }, epoch_unix)
+    }
+
+    fn now(self) -> LocalTime {
+        LocalTime::from_micros(self.origin.elapsed().as_micros() as u64)
+    }
+}
+
+impl WorldServer {
+    pub(crate) fn new(lobby: Lobby, clock: Clock, lifeline: oneshot::Sender<Infallible>) -> Self {
+        Self {
+            lobby,
+            clock,
+            clients: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            last_conn: 0,
+            last_host: 0,
+            alarm: None,
+            gone: HostStats::default(),
+            slow_sessions: 0,
+            slow_hosts: 0,
+            draining: false,
+            drained: None,
+            _lifeline: lifeline,
+        }
+    }
+
+    /// Carries out what the lobby wants done, and sees to it that it is called again in time.
+    fn settle(&mut self, ctx: &mut Context<Self>) {
+        while let Some(output) = self.lobby.poll_output() {
+            match output {
+                Output::Send { conn, message } => self.deliver(conn, &encode(&message)),
+                Output::Broadcast { conns, message } => {
+                    let frame = encode(&message);
+                    for conn in conns {
+                        self.deliver(conn, &frame);
+                    }
+                }
+                Output::Close { conn, code, message } => self.close(conn, code, message),
+                Output::Host { host, message } => self.tell_host(host, message),
+            }
+        }
+        if self.lobby.is_drained()
+            && let Some(drained) = self.drained.take()
+        {
+            // Nobody waits for it any more when the time for it is over.
+            let _ = drained.send(());
+        }
+        self.wake_at(self.lobby.next_deadline(), ctx);
+    }
+
+    fn deliver(&mut self, conn: ConnId, frame: &Bytes) {
+        if let Some(client) = self.clients.get(&conn)
+            && client.session.try_send(Deliver(frame.clone())).is_err()
+        {
+            self.cut_off(conn);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId, code: ErrorCode, message: String) {
+        if let Some(client) = self.clients.get(&conn)
+            && client.session.try_send(Close { code, message }).is_err()
+        {
+            self.cut_off(conn);
+        }
+    }
+
+    /// A session that does not take its messages: the connection's end will be told like any other.
+    fn cut_off(&mut self, conn: ConnId) {
+        let Some(client) = self.clients.get(&conn) else { return };
+        if client.connection.close_reason().is_none() {
+            self.slow_sessions += 1;
+            let code = ErrorCode::SlowReader;
+            client.connection.close(VarInt::from_u32(code as u32), codes::name(code).as_bytes());
+        }
+    }
+
+    fn tell_host(&mut self, host: HostId, message: WorldToHost) {
+        let Some(commands) = self.hosts.get(&host) else { return };
+        if commands.try_send(message).is_err() {
+            // Full: it has not read thousands of messages. Without our end of the link it is gone, which is told like any
+            // other host's end.
+            tracing::error!(host = host.0, "a host does not take its messages");
+            self.slow_hosts += 1;
+            self.hosts.remove(&host);
+        }
+    }
+
+    fn wake_at(&mut self, deadline: Option<LocalTime>, ctx: &mut Context<Self>) {
+        if self.alarm.map(|(at, _)| at) == deadline {
+            return;
+        }
+        if let Some((_, handle)) = self.alarm.take() {
+            ctx.cancel_future(handle);
+        }
+        self.alarm = deadline.map(|at| {
+            let handle = ctx.run_later(at.since(self.clock.now()), |actor, ctx| {
+                actor.alarm = None;
+                actor.lobby.handle_timeout(actor.clock.now());
+                actor.settle(ctx);
+            });
+            (at, handle)
+        });
+    }
+
+    fn forget_host(&mut self, host: HostId) {
+        self.hosts.remove(&host);
+        let last = self.lobby.hosts().find(|(id, _)| *id == host).map(|(_, host)| &host.stats);
+        if let Some(last) = last {
+            add_stats(&mut self.gone, last);
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let drops = [("lobby_mailbox/slow_session", self.slow_sessions), ("host_commands/slow_host", self.slow_hosts)];
+        Snapshot {
+            lobby: self.lobby.stats(),
+            rooms: self.lobby.rooms(),
+            hosts: self.lobby.hosts().map(|(id, host)| (id, host.clone())).collect(),
+            gone: self.gone.clone(),
+            drops: drops.into_iter().map(|(name, count)| (name.to_owned(), count)).collect(),
+            draining: self.draining,
+        }
+    }
+}
+
+fn encode(message: &WorldToClient) -> Bytes {
+    encode_frame(message)
+}
+
+impl Actor for WorldServer {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Handler<Connect> for WorldServer {
+    type Result = MessageResult<Connect>;
+
+    fn handle(&mut self, Connect { address, session, connection }: Connect, ctx: &mut Self::Context) -> Self::Result {
+        self.last_conn += 1;
+        let conn = ConnId(self.last_conn);
+        self.clients.insert(conn, Client { session, connection });
+        self.lobby.handle_connect(self.clock.now(), conn, address);
+        self.settle(ctx);
+        MessageResult(conn)
+    }
+}
+
+impl Handler<Frame> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, Frame { conn, frame }: Frame, ctx: &mut Self::Context) {
+        self.lobby.handle_frame(self.clock.now(), conn, &frame);
+        self.settle(ctx);
+    }
+}
+
+impl Handler<Malformed> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, Malformed { conn, code }: Malformed, ctx: &mut Self::Context) {
+        self.lobby.handle_malformed(self.clock.now(), conn, code);
+        self.settle(ctx);
+    }
+}
+
+impl Handler<Disconnect> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, Disconnect { conn, quit }: Disconnect, ctx: &mut Self::Context) {
+        self.clients.remove(&conn);
+        let now = self.clock.now();
+        if quit {
+            self.lobby.handle_quit(now, conn);
+        } else {
+            self.lobby.handle_disconnect(now, conn);
+        }
+        self.settle(ctx);
+    }
+}
+
+impl Handler<HostStart> for WorldServer {
+    type Result = MessageResult<HostStart>;
+
+    fn handle(&mut self, HostStart(commands): HostStart, ctx: &mut Self::Context) -> Self::Result {
+        self.last_host += 1;
+        let host = HostId(self.last_host);
+        self.hosts.insert(host, commands);
+        self.lobby.handle_host_start(self.clock.now(), host);
+        self.settle(ctx);
+        MessageResult(host)
+    }
+}
+
+impl Handler<HostSays> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, HostSays(host, message): HostSays, ctx: &mut Self::Context) {
+        self.lobby.handle_host(self.clock.now(), host, message);
+        self.settle(ctx);
+    }
+}
+
+impl Handler<HostGone> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, HostGone(host, reason): HostGone, ctx: &mut Self::Context) {
+        self.forget_host(host);
+        self.lobby.handle_host_gone(self.clock.now(), host, &reason);
+        self.settle(ctx);
+    }
+}
+
+impl Handler<DrainNow> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, DrainNow(drained): DrainNow, ctx: &mut Self::Context) {
+        self.draining = true;
+        self.drained = Some(drained);
+        self.lobby.drain(self.clock.now());
+        self.settle(ctx);
+    }
+}
+
+impl Handler<Look> for WorldServer {
+    type Result = MessageResult<Look>;
+
+    fn handle(&mut self, _: Look, _: &mut Self::Context) -> Self::Result {
+        MessageResult(Box::new(self.snapshot()))
+    }
+}

@@ -1,0 +1,94 @@
+//! HTTP for operators: `/healthz`, `/metrics`, and a page for people.
+//!
+//! Each request asks the WorldServer for a snapshot; one that does not answer within a second is not healthy. There is
+//! no login: the port is for a private network.
+
+mod metrics;
+mod page;
+pub(crate) mod snapshot;
+
+use std::future::IntoFuture as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use actix::Addr;
+use ambit_game_server::accept::DoorCounters;
+use ambit_game_server::endpoint;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::snapshot::Snapshot;
+use crate::actor::{Look, WorldServer};
+
+/// A lobby that does not answer within this is stuck.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
+/// What the pages need.
+#[derive(Clone)]
+pub(crate) struct Admin {
+    pub(crate) world: Addr<WorldServer>,
+    pub(crate) door: Arc<DoorCounters>,
+    pub(crate) slow_readers: Arc<AtomicU64>,
+}
+
+/// Begins to listen; the address has the real port.
+pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|error| anyhow::anyhow!("http: {}", endpoint::why_not(address, &error)))?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// Serves until `stop`.
+pub(crate) async fn serve(admin: Admin, listener: TcpListener, stop: CancellationToken) {
+    let router = Router::new()
+        .route("/", get(show_page))
+        .route("/healthz", get(show_health))
+        .route("/metrics", get(show_metrics))
+        .with_state(admin);
+    // Connections that are still open at the end just end.
+    tokio::select! {
+        () = stop.cancelled() => {}
+        ended = axum::serve(listener, router).into_future() => {
+            if let Err(error) = ended {
+                tracing::error!("HTTP has ended: {error}");
+            }
+        }
+    }
+}
+
+impl Admin {
+    async fn look(&self) -> Result<Snapshot, Response> {
+        let stuck = || (StatusCode::SERVICE_UNAVAILABLE, "the lobby does not answer\n").into_response();
+        let answer = tokio::time::timeout(ANSWER_WITHIN, self.world.send(Look)).await;
+        let mut snapshot = *answer.map_err(|_| stuck())?.map_err(|_| stuck())?;
+        let mut count = |name: &str, count: &AtomicU64| snapshot.drops.insert(name.to_owned(), count.load(Relaxed));
+        count("handshakes/full", &self.door.refused);
+        count("handshakes/failed", &self.door.failed);
+        count("lobby_out/slow_reader", &self.slow_readers);
+        Ok(snapshot)
+    }
+}
+
+async fn show_health(State(admin): State<Admin>) -> Result<(StatusCode, &'static str), Response> {
+    let draining = admin.look().await?.draining;
+    Ok(if draining { (StatusCode::SERVICE_UNAVAILABLE, "draining\n") } else { (StatusCode::OK, "ok\n") })
+}
+
+async fn show_metrics(State(admin): State<Admin>) -> Result<Response, Response> {
+    let text = metrics::render(admin.look().await?);
+    let text = text.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())?;
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
+}
+
+async fn show_page(State(admin): State<Admin>) -> Result<Html<String>, Response> {
+    Ok(Html(page::render(&admin.look().await?)))
+}

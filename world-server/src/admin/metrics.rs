@@ -1,0 +1,240 @@
+//! `/metrics`: a snapshot as text for Prometheus.
+//!
+//! Nothing is counted here. The figures of a scrape all come from one moment; those of hosts are up to a second old.
+//! Names begin with `ambit_`; counters end in `_total`; units are seconds and bytes.
+
+use std::fmt::Error;
+
+use ambit_proto::codes;
+use ambit_proto::host::TICK_BUCKETS;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use super::snapshot::Snapshot;
+
+/// No labels, and no exemplars with labels.
+type Plain = [(&'static str, &'static str); 0];
+
+/// The whole text.
+pub(crate) fn render(snapshot: Snapshot) -> Result<String, Error> {
+    let mut registry = Registry::with_prefix("ambit");
+    registry.register_collector(Box::new(Figures(snapshot)));
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Figures(Snapshot);
+
+impl Collector for Figures {
+    fn encode(&self, encoder: DescriptorEncoder) -> Result<(), Error> {
+        let mut out = Out(encoder);
+        out.build()?;
+        self.encode_lobby(&mut out)?;
+        self.encode_hosts(&mut out)
+    }
+}
+
+impl Figures {
+    fn encode_lobby(&self, out: &mut Out) -> Result<(), Error> {
+        let Snapshot { lobby, draining, .. } = &self.0;
+        out.gauge("draining", "1 while the server ends", u64::from(*draining))?;
+        out.gauge("connections", "Lobby connections", lobby.connections as u64)?;
+        out.counter(
+            "connections_made",
+            "Lobby connections that came in, the refused ones too",
+            lobby.connections_total,
+        )?;
+        out.gauge("players", "Players, those within the grace period too", lobby.players as u64)?;
+        out.gauge("players_away", "Players within the grace period", lobby.players_away as u64)?;
+        out.counter("sessions_resumed", "Sessions that came back", lobby.resumed)?;
+        out.gauge("rooms", "Rooms in the lobby", lobby.rooms as u64)?;
+        out.gauge("rooms_running", "Rooms whose game goes on", lobby.rooms_running as u64)?;
+        out.counter("rooms_made", "Rooms made", lobby.rooms_made)?;
+        out.counter("rooms_started", "Rooms started", lobby.rooms_started)?;
+        out.gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
+        out.counter("hosts_refused", "Hosts that were refused", lobby.hosts_refused)?;
+        out.counter("tickets_issued", "Tickets issued", lobby.tickets)?;
+        out.counter("chats", "Chat messages", lobby.chats)?;
+        let named = |(code, count): (&codes::ErrorCode, &u64)| (codes::name(*code), *count);
+        let refused = "Requests and connections that the lobby refused";
+        out.counters("lobby_refused", refused, "code", lobby.refused.iter().map(named))?;
+        out.counters("lobby_closed", "Connections that the lobby closed", "code", lobby.closed.iter().map(named))
+    }
+
+    fn encode_hosts(&self, out: &mut Out) -> Result<(), Error> {
+        let hosts = self.0.all_hosts();
+        out.gauge("host_rooms", "Rooms on all hosts", hosts.rooms.into())?;
+        out.gauge("host_players", "Players in the rooms of all hosts", hosts.players.into())?;
+        out.datagrams(hosts.datagrams_in, hosts.datagrams_out)?;
+        out.bytes(hosts.bytes_in, hosts.bytes_out)?;
+        out.counter("enters", "Objects that came into a client's view", hosts.enters)?;
+        out.counter("leaves", "Objects that left a client's view", hosts.leaves)?;
+        out.counter("events", "Events told, once for each client", hosts.events)?;
+        out.counter(
+            "late_events",
+            "Events and updates that came after their effect, as clients report",
+            hosts.late_events,
+        )?;
+        out.counter("commands", "Commands carried out", hosts.commands)?;
+        out.counter("commands_refused", "Commands that games refused", hosts.commands_refused)?;
+        let loudest = "Datagram bytes sent over bytes received, times 1,000, of the client for which that is highest";
+        out.gauge("amplification_permille", loudest, hosts.amplification_permille.into())?;
+        out.counter("ticks_skipped", "Ticks skipped since a room was too far behind", hosts.ticks_skipped)?;
+        out.ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
+        out.cores(self.0.hosts.iter().map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)))?;
+        let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
+        out.counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
+        out.drops(self.0.drops.iter().chain(&hosts.drops))
+    }
+}
+
+/// The encoder, in the few shapes that are needed.
+struct Out<'a>(DescriptorEncoder<'a>);
+
+impl Out<'_> {
+    fn gauge(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
+        let gauge = ConstGauge::new(value as i64);
+        gauge.encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
+        let counter = ConstCounter::new(value);
+        counter.encode(self.0.encode_descriptor(name, help, None, MetricType::Counter)?)
+    }
+
+    fn counters(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &'static str,
+        values: impl Iterator<Item = (String, u64)>,
+    ) -> Result<(), Error> {
+        self.family(name, help, values.map(|(value, count)| ([(label, value)], count)))
+    }
+
+    fn family<const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl Iterator<Item = ([(&'static str, String); N], u64)>,
+    ) -> Result<(), Error> {
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (labels, count) in values {
+            ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn datagrams(&mut self, received: u64, sent: u64) -> Result<(), Error> {
+        self.counters("datagrams", "Game datagrams", "direction", both_ways(received, sent))
+    }
+
+    fn bytes(&mut self, received: u64, sent: u64) -> Result<(), Error> {
+        let help = "Bytes of game datagrams, without QUIC's own";
+        self.counters("datagram_bytes", help, "direction", both_ways(received, sent))
+    }
+
+    fn ticks(&mut self, buckets: &[u64], sum_s: f64) -> Result<(), Error> {
+        let bounds = TICK_BUCKETS.into_iter().chain([f64::INFINITY]);
+        let buckets: Vec<(f64, u64)> = bounds.zip(buckets.iter().copied().chain(std::iter::repeat(0))).collect();
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        let help = "Work of one tick of one room";
+        let mut encoder = self.0.encode_descriptor("tick_seconds", help, None, MetricType::Histogram)?;
+        encoder.encode_histogram::<Plain>(sum_s, count, &buckets, None)
+    }
+
+    fn cores(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
+        let help = "Cores that a host's process used over the last second";
+        let mut encoder = self.0.encode_descriptor("host_cores", help, None, MetricType::Gauge)?;
+        for (host, permille) in hosts {
+            ConstGauge::new(f64::from(permille) / 1_000.0).encode(encoder.encode_family(&[("host", host)])?)?;
+        }
+        Ok(())
+    }
+
+    fn drops<'n>(&mut self, drops: impl Iterator<Item = (&'n String, &'n u64)>) -> Result<(), Error> {
+        let labelled = drops.map(|(name, count)| {
+            let (queue, reason) = name.split_once('/').unwrap_or((name, "other"));
+            ([("queue", queue.to_owned()), ("reason", reason.to_owned())], *count)
+        });
+        self.family("drops", "What was dropped at a bounded queue", labelled)
+    }
+
+    fn build(&mut self) -> Result<(), Error> {
+        let mut encoder = self.0.encode_descriptor("build", "This build", None, MetricType::Info)?;
+        encoder.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
+    }
+}
+
+fn both_ways(received: u64, sent: u64) -> impl Iterator<Item = (String, u64)> {
+    [("in".to_owned(), received), ("out".to_owned(), sent)].into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::control::host::HostStats;
+
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_comment_or_a_figure_of_ours() {
+        let text = render(Snapshot::default()).unwrap();
+        for line in text.lines() {
+            assert!(line.starts_with("# ") || line.starts_with("ambit_"), "{line}");
+        }
+        assert!(text.contains("ambit_build_info{version="), "{text}");
+        assert!(text.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn figures_come_with_their_labels_and_names() {
+        let mut snapshot = Snapshot::default();
+        snapshot.lobby.connections = 3;
+        snapshot.lobby.refused.insert(codes::ErrorCode::RoomFull, 2);
+        snapshot.drops.insert("lobby_out/slow_reader".into(), 4);
+        snapshot.gone = HostStats {
+            datagrams_in: 10,
+            bytes_out: 11,
+            late_events: 1,
+            tickets_refused: [("forged".to_owned(), 6)].into(),
+            drops: [("game_inbox/full".to_owned(), 5)].into(),
+            ..HostStats::default()
+        };
+        let text = render(snapshot).unwrap();
+        for line in [
+            "ambit_connections 3",
+            "ambit_lobby_refused_total{code=\"room_full\"} 2",
+            "ambit_datagrams_total{direction=\"in\"} 10",
+            "ambit_datagram_bytes_total{direction=\"out\"} 11",
+            "ambit_late_events_total 1",
+            "ambit_tickets_refused_total{reason=\"forged\"} 6",
+            "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"} 5",
+            "ambit_drops_total{queue=\"lobby_out\",reason=\"slow_reader\"} 4",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_histogram_is_cumulative() {
+        let mut buckets = vec![0; TICK_BUCKETS.len() + 1];
+        (buckets[0], buckets[2], buckets[TICK_BUCKETS.len()]) = (3, 2, 1);
+        let gone = HostStats { tick_buckets: buckets, tick_seconds_sum: 1.5, ..HostStats::default() };
+        let text = render(Snapshot { gone, ..Snapshot::default() }).unwrap();
+        for line in [
+            "ambit_tick_seconds_bucket{le=\"0.0005\"} 3",
+            "ambit_tick_seconds_bucket{le=\"0.002\"} 5",
+            "ambit_tick_seconds_bucket{le=\"+Inf\"} 6",
+            "ambit_tick_seconds_count 6",
+            "ambit_tick_seconds_sum 1.5",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} is missing in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `/`: a plain page for people: rooms, hosts, a few figures.
+
+use std::fmt::Write as _;
+
+use super::snapshot::Snapshot;
+
+const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"5\">\
+                    <title>Ambit</title><style>body{font:15px/1.5 system-ui,sans-serif;margin:2em;max-width:60em}\
+                    table{border-collapse:collapse}td,th{padding:.2em 1em .2em 0;text-align:left;\
+                    border-bottom:1px solid #ccc}</style><h1>Ambit</h1>";
+
+/// The whole page.
+pub(crate) fn render(snapshot: &Snapshot) -> String {
+    let mut page = String::from(HEAD);
+    let lobby = &snapshot.lobby;
+    let state = if snapshot.draining { "shutting down" } else { "in service" };
+    let mut put = |text: std::fmt::Arguments| page.write_fmt(text).expect("a String takes everything");
+    put(format_args!(
+        "<p>{state}: {} connections, {} players, {} rooms of which {} run. <a href=\"/metrics\">Metrics</a>, \
+         <a href=\"/healthz\">health</a>.</p>",
+        lobby.connections, lobby.players, lobby.rooms, lobby.rooms_running
+    ));
+    put(format_args!("<h2>Rooms</h2><table><tr><th>id<th>name<th>game<th>players<th>state</tr>"));
+    for room in &snapshot.rooms {
+        let state = if room.running { "runs" } else { "waits" };
+        put(format_args!(
+            "<tr><td>{}<td>{}<td>{}<td>{} of {}<td>{state}</tr>",
+            room.id,
+            escaped(&room.name),
+            escaped(&room.game),
+            room.players,
+            room.capacity
+        ));
+    }
+    put(format_args!("</table><h2>Hosts</h2><table><tr><th>id<th>what<th>address<th>rooms<th>players<th>cores</tr>"));
+    for (id, host) in &snapshot.hosts {
+        put(format_args!(
+            "<tr><td>{}<td>{}<td>{}<td>{} of {}<td>{}<td>{:.2}</tr>",
+            id.0,
+            escaped(&host.label),
+            escaped(&host.address),
+            host.stats.rooms,
+            host.capacity,
+            host.stats.players,
+            f64::from(host.stats.cpu_permille) / 1_000.0
+        ));
+    }
+    put(format_args!("</table></html>\n"));
+    page
+}
+
+/// Names are players' words.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::control::world::Room;
+
+    use super::*;
+
+    #[test]
+    fn a_players_words_stay_words() {
+        let room = Room { id: 7, name: "<script>alert('x')</script>".into(), ..Room::default() };
+        let page = render(&Snapshot { rooms: vec![room], ..Snapshot::default() });
+        assert!(page.contains("<td>7<td>&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"), "{page}");
+        assert!(!page.contains("<script"));
+    }
+}

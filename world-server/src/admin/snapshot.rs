@@ -1,0 +1,91 @@
+//! What the server shows of itself: one copy of figures and lists, taken by the WorldServer between two messages.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::control::host::HostStats;
+use ambit_proto::control::world;
+
+use crate::lobby::{Host, HostId, LobbyStats};
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) lobby: LobbyStats,
+    pub(crate) rooms: Vec<world::Room>,
+    pub(crate) hosts: Vec<(HostId, Host)>,
+    /// Sums of the hosts that are gone.
+    pub(crate) gone: HostStats,
+    /// Things dropped at a bounded queue, by `queue/reason`.
+    pub(crate) drops: BTreeMap<String, u64>,
+    pub(crate) draining: bool,
+}
+
+impl Snapshot {
+    /// All hosts together: those that are there, and what was counted by those that are gone.
+    pub(crate) fn all_hosts(&self) -> HostStats {
+        let mut sum = self.gone.clone();
+        for (_, host) in &self.hosts {
+            add_stats(&mut sum, &host.stats);
+            sum.rooms += host.stats.rooms;
+            sum.players += host.stats.players;
+            sum.cpu_permille += host.stats.cpu_permille;
+            sum.amplification_permille = sum.amplification_permille.max(host.stats.amplification_permille);
+        }
+        sum
+    }
+}
+
+/// Adds what only grows; what a host has at the moment goes with it.
+pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
+    sum.datagrams_in += stats.datagrams_in;
+    sum.datagrams_out += stats.datagrams_out;
+    sum.bytes_in += stats.bytes_in;
+    sum.bytes_out += stats.bytes_out;
+    sum.enters += stats.enters;
+    sum.leaves += stats.leaves;
+    sum.events += stats.events;
+    sum.commands += stats.commands;
+    sum.commands_refused += stats.commands_refused;
+    sum.late_events += stats.late_events;
+    sum.ticks_skipped += stats.ticks_skipped;
+    sum.tick_seconds_sum += stats.tick_seconds_sum;
+    if sum.tick_buckets.len() < stats.tick_buckets.len() {
+        sum.tick_buckets.resize(stats.tick_buckets.len(), 0);
+    }
+    for (bucket, count) in sum.tick_buckets.iter_mut().zip(&stats.tick_buckets) {
+        *bucket += count;
+    }
+    for (name, count) in &stats.drops {
+        *sum.drops.entry(name.clone()).or_default() += count;
+    }
+    for (reason, count) in &stats.tickets_refused {
+        *sum.tickets_refused.entry(reason.clone()).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_all_hosts_add_up_and_those_of_the_dead_stay() {
+        let host = |enters, rooms, drops: u64| HostStats {
+            enters,
+            rooms,
+            tick_buckets: vec![1, 2],
+            drops: [("inbox/full".to_owned(), drops)].into(),
+            ..HostStats::default()
+        };
+        let mut snapshot = Snapshot::default();
+        add_stats(&mut snapshot.gone, &host(5, 1, 2));
+        snapshot.hosts = vec![(HostId(2), attended(host(7, 3, 1))), (HostId(3), attended(host(1, 1, 0)))];
+        let sum = snapshot.all_hosts();
+        assert_eq!((sum.enters, sum.rooms), (13, 4));
+        assert_eq!(sum.tick_buckets, [3, 6]);
+        assert_eq!(sum.drops["inbox/full"], 3);
+    }
+
+    fn attended(stats: HostStats) -> Host {
+        Host { address: String::new(), certificate_sha256: Vec::new(), capacity: 1, label: String::new(), stats }
+    }
+}

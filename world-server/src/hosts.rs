@@ -1,0 +1,66 @@
+//! Where rooms run.
+//!
+//! A host is a link (`WorldEnd`): messages go out, messages come in, its end is the host's end. That is all that the
+//! lobby's side knows; whether the other end is in this process (`embedded`), in a child (`process`) or on another machine
+//! (`remote`) is the business of whoever made the link. A cluster will be one more way to make links.
+
+pub(crate) mod embedded;
+pub(crate) mod process;
+pub(crate) mod remote;
+
+use std::time::Duration;
+
+use actix::Addr;
+use ambit_game_server::carrier::WorldEnd;
+use ambit_proto::control::host::{HostReady, HostToWorld, host_to_world};
+
+use crate::actor::{HostGone, HostSays, HostStart, WorldServer};
+use crate::lobby::HostId;
+
+/// How long a host may take to say that it is ready.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+
+/// A host that has said it is ready, and which the lobby knows.
+pub(crate) struct Attended {
+    id: HostId,
+    link: WorldEnd,
+    world: Addr<WorldServer>,
+}
+
+impl Attended {
+    /// Waits for the host's first message and introduces it to the lobby, if `admit` has nothing against it.
+    pub(crate) async fn introduce(
+        mut link: WorldEnd,
+        world: Addr<WorldServer>,
+        admit: impl FnOnce(&HostReady) -> Result<(), String>,
+    ) -> Result<Self, String> {
+        let first = tokio::time::timeout(READY_WITHIN, link.news.recv()).await;
+        let Ok(first) = first else { return Err(format!("not ready within {} s", READY_WITHIN.as_secs())) };
+        let Some(HostToWorld { body: Some(host_to_world::Body::Ready(mut ready)) }) = first else {
+            return Err("it ended, or said something else, before it was ready".into());
+        };
+        admit(&ready)?;
+        ready.key.clear();
+        let gone = |_| "the lobby is not there".to_owned();
+        let id = world.send(HostStart(link.commands.clone())).await.map_err(gone)?;
+        tracing::info!(host = id.0, label = ready.label, address = ready.address, "a host is ready");
+        let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
+        world.send(HostSays(id, ready)).await.map_err(gone)?;
+        Ok(Self { id, link, world })
+    }
+
+    /// Carries what the host says to the lobby until the host ends; then `why` is asked for the reason.
+    pub(crate) async fn attend<W: Future<Output = String>>(mut self, why: impl FnOnce() -> W) {
+        // The lobby's own sender is the one that counts: when it lets go of the host, the link ends.
+        drop(self.link.commands);
+        while let Some(message) = self.link.news.recv().await {
+            // Waits while the mailbox is full: the host's queue fills up meanwhile.
+            if self.world.send(HostSays(self.id, message)).await.is_err() {
+                return;
+            }
+        }
+        let reason = why().await;
+        tracing::info!(host = self.id.0, "a host is gone: {reason}");
+        let _ = self.world.send(HostGone(self.id, reason)).await;
+    }
+}

@@ -1,0 +1,30 @@
+//! The host within this process: its rooms share the WorldServer's port, and what both say to each other is never bytes.
+
+use actix::Addr;
+use ambit_game_server::carrier::host_link;
+use ambit_game_server::host::{GameHost, HostConfig};
+use ambit_game_server::logic::registry::Registry;
+use tokio::task::JoinHandle;
+
+use super::Attended;
+use crate::actor::WorldServer;
+
+/// A host that is ready, and the task that ends when it does.
+pub(crate) struct Embedded {
+    pub(crate) host: GameHost,
+    pub(crate) ended: JoinHandle<()>,
+}
+
+/// Starts the host. Has to be called on a thread of the actix system.
+pub(crate) async fn start(
+    config: HostConfig,
+    registry: Registry,
+    world: Addr<WorldServer>,
+) -> anyhow::Result<Embedded> {
+    let (host, mut control) = GameHost::new(config, registry)?;
+    let (world_end, host_end) = host_link();
+    tokio::spawn(async move { control.run(host_end).await });
+    let attended = Attended::introduce(world_end, world, |_| Ok(())).await.map_err(anyhow::Error::msg)?;
+    let ended = tokio::spawn(attended.attend(|| async { "it was closed".to_owned() }));
+    Ok(Embedded { host, ended })
+}

@@ -1,0 +1,115 @@
+//! Hosts as children of this process.
+//!
+//! A child is this very program, started with the hidden subcommand `game-server`; so a user's own server brings its own
+//! games along. The two talk by the child's standard input and output. When a child dies, its pipe ends at once: the
+//! lobby is told, and a new child takes its place. When this process dies, the children's input ends, and so do they.
+
+use std::ffi::OsString;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use actix::Addr;
+use ambit_game_server::carrier::{WorldEnd, world_end_over};
+use anyhow::Context as _;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Attended;
+use crate::actor::WorldServer;
+
+/// The hidden subcommand.
+pub(crate) const SUBCOMMAND: &str = "game-server";
+
+/// Waits before a new child: doubled from the first to the last for a child that does not live `LIVES_FOR`.
+const FIRST_BACKOFF: Duration = Duration::from_millis(100);
+const LAST_BACKOFF: Duration = Duration::from_secs(10);
+const LIVES_FOR: Duration = Duration::from_secs(10);
+
+/// A child whose pipe has ended is dead as a rule; one that has only closed its output is killed after this.
+const DEAD_WITHIN: Duration = Duration::from_millis(200);
+
+/// How long a child may take to end itself when the server does.
+const EXIT_WITHIN: Duration = Duration::from_secs(2);
+
+/// Keeps one child running until `stop`; `ready` hears of each start: a child that is ready, or why there is none.
+pub(crate) async fn keep(
+    arguments: Vec<OsString>,
+    world: Addr<WorldServer>,
+    ready: mpsc::Sender<Result<(), String>>,
+    stop: CancellationToken,
+) {
+    let mut backoff = FIRST_BACKOFF;
+    while !stop.is_cancelled() {
+        let started = now();
+        if let Err(error) = run(&arguments, &world, &ready, &stop).await {
+            tracing::warn!("a host process failed: {error:#}");
+            // Nobody listens once the server has started.
+            let _ = ready.try_send(Err(format!("{error:#}")));
+        }
+        backoff = if started.elapsed() >= LIVES_FOR { FIRST_BACKOFF } else { (backoff * 2).min(LAST_BACKOFF) };
+        let _ = tokio::time::timeout(backoff, stop.cancelled()).await;
+    }
+}
+
+/// One child, from its start to its end.
+async fn run(
+    arguments: &[OsString],
+    world: &Addr<WorldServer>,
+    ready: &mpsc::Sender<Result<(), String>>,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    let mut child = spawn(arguments)?;
+    let link = connect(&mut child)?;
+    let attended = match Attended::introduce(link, world.clone(), |_| Ok(())).await {
+        Ok(attended) => attended,
+        Err(reason) => anyhow::bail!("{reason} ({})", end(&mut child, Duration::ZERO).await),
+    };
+    let _ = ready.try_send(Ok(()));
+    let within = || if stop.is_cancelled() { EXIT_WITHIN } else { DEAD_WITHIN };
+    attended.attend(|| end(&mut child, within())).await;
+    Ok(())
+}
+
+fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
+    let program = std::env::current_exe().context("cannot tell which program this is")?;
+    let mut command = Command::new(&program);
+    command.arg(SUBCOMMAND).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    // Its arguments say all that it has to know; the variables are meant for this process.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("AMBIT_") && text != "AMBIT_LOG" {
+            command.env_remove(&name);
+        }
+    }
+    command.spawn().with_context(|| format!("cannot start {}", program.display()))
+}
+
+fn connect(child: &mut Child) -> anyhow::Result<WorldEnd> {
+    let output = child.stdin.take().context("a child has an input")?;
+    let input = child.stdout.take().context("a child has an output")?;
+    let (link, carrying) = world_end_over(input, output);
+    tokio::spawn(async move {
+        if let Err(error) = carrying.await {
+            tracing::warn!("a host process's pipe: {error}");
+        }
+    });
+    Ok(link)
+}
+
+/// What became of a child whose pipe has ended. One that does not end itself in time is killed.
+async fn end(child: &mut Child, within: Duration) -> String {
+    if let Ok(Ok(status)) = tokio::time::timeout(within, child.wait()).await {
+        return status.to_string();
+    }
+    let killed = child.start_kill();
+    match child.wait().await {
+        Ok(status) => status.to_string(),
+        Err(error) => format!("{error}, {killed:?}"),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn now() -> Instant {
+    Instant::now()
+}

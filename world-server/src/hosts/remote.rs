@@ -1,0 +1,58 @@
+//! Hosts that come by themselves: `game-server --world ADDR`, over QUIC (ALPN `ambit-host/1`).
+//!
+//! The host knows this server by its certificate; this server knows the host by the key of `--host-key`, which its first
+//! message shows.
+
+use std::time::Duration;
+
+use actix::Addr;
+use ambit_game_server::carrier::world_end_over;
+use ambit_proto::codes::{self, ErrorCode};
+use quinn::{Connection, VarInt};
+use ring::digest::{SHA256, digest};
+
+use super::Attended;
+use crate::actor::WorldServer;
+
+/// How long a new connection may take to open its stream.
+const STREAM_WITHIN: Duration = Duration::from_secs(5);
+
+/// Serves a host's connection to its end.
+pub(crate) async fn serve(connection: Connection, key: String, world: Addr<WorldServer>) {
+    let remote = connection.remote_address();
+    let Ok(Ok((output, input))) = tokio::time::timeout(STREAM_WITHIN, connection.accept_bi()).await else {
+        return close(&connection, ErrorCode::Idle);
+    };
+    let (link, carrying) = world_end_over(input, output);
+    tokio::spawn(async move {
+        if let Err(error) = carrying.await {
+            tracing::debug!(%remote, "a host's stream: {error}");
+        }
+    });
+    let admit = |ready: &ambit_proto::control::host::HostReady| {
+        if same_secret(&ready.key, key.as_bytes()) {
+            Ok(())
+        } else {
+            Err("it does not have the key of `--host-key`".into())
+        }
+    };
+    match Attended::introduce(link, world, admit).await {
+        Ok(attended) => {
+            attended.attend(|| async { "its connection ended".to_owned() }).await;
+            close(&connection, ErrorCode::ErrorUnspecified);
+        }
+        Err(reason) => {
+            tracing::warn!(%remote, "a host was not let in: {reason}");
+            close(&connection, ErrorCode::BadTicket);
+        }
+    }
+}
+
+/// Compares digests, so that the time that it takes tells nothing about the secret.
+fn same_secret(shown: &[u8], secret: &[u8]) -> bool {
+    digest(&SHA256, shown).as_ref() == digest(&SHA256, secret).as_ref()
+}
+
+fn close(connection: &Connection, code: ErrorCode) {
+    connection.close(VarInt::from_u32(code as u32), codes::name(code).as_bytes());
+}

@@ -1,0 +1,15 @@
+//! The lobby server.
+//!
+//! [`lobby`] decides; everything else carries.
+
+pub mod lobby;
+
+mod actor;
+mod admin;
+pub mod config;
+mod hosts;
+mod identity;
+mod server;
+mod session;
+
+pub use server::{Addresses, Server, run};

@@ -1,0 +1,376 @@
+//! The lobby: players, rooms, chat, and which room runs where.
+//!
+//! Connections, requests and hosts' messages go in with the time at which they came; [`Output`]s come out: messages, connections
+//! to close, orders to hosts. No socket, clock, thread or random source of its own, so one that was fed the same gives the
+//! same bytes.
+//!
+//! Invariants, checked after each step of a random run:
+//! 1. Each request gets exactly one answer, unless its connection was told to close or is gone. The answer comes before
+//!    the news that the request causes.
+//! 2. A player is in at most one room; a room's taken seats are its players, never more than its capacity; its host is one
+//!    of them; a room without players is gone.
+//! 3. No two players have the same name.
+//! 4. What one peer can make the lobby remember or send is bounded: each limit stands in [`LobbyConfig`] or beside its
+//!    constant.
+//!
+//! Contract of the shell: every connection that comes in is announced by `handle_connect`, and by `handle_disconnect` when it
+//! is closed, whoever closed it; after each call `poll_output` is called until it is empty, then `handle_timeout` is
+//! due at `next_deadline`. Source of the messages: `proto/ambit/world.proto` and `host.proto`.
+
+mod chat;
+mod config;
+mod connections;
+mod hosts;
+mod limits;
+mod listing;
+mod membership;
+mod output;
+mod players;
+mod refusal;
+mod request;
+mod room;
+mod running;
+mod seats;
+mod sessions;
+mod stats;
+mod text;
+mod timers;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ambit_game_server::ticket::TicketSigner;
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::host::{Configure, Drain, HostToWorld, host_to_world, world_to_host};
+use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
+use ambit_proto::host;
+use ambit_proto::ids::PlayerId;
+use ambit_proto::time::LocalTime;
+use prost::Message;
+
+pub use config::{CheckParameters, Entropy, GameInfo, LobbyConfig};
+use connections::{Connections, Stage};
+pub use hosts::Host;
+use hosts::Hosts;
+use listing::Listing;
+use output::{Caller, Outbox};
+pub use output::{ConnId, HostId, Output};
+use players::Players;
+use refusal::Refusal;
+use request::Request;
+use room::Rooms;
+use stats::Counters;
+pub use stats::LobbyStats;
+use timers::{Timer, Timers};
+
+/// The state machine.
+pub struct Lobby {
+    config: LobbyConfig,
+    games: Vec<GameInfo>,
+    check: CheckParameters,
+    signer: TicketSigner,
+    connections: Connections,
+    players: Players,
+    rooms: Rooms,
+    hosts: Hosts,
+    listing: Listing,
+    timers: Timers,
+    outbox: Outbox,
+    counters: Counters,
+    draining: bool,
+}
+
+/// What a request comes to.
+enum Answer {
+    /// The answer.
+    Now(world_to_client::Body),
+    /// It comes when a host has spoken.
+    Later,
+}
+
+/// A request that can't be refused any more gets this.
+const DONE: Answer = Answer::Now(world_to_client::Body::Done(world::Done {}));
+
+impl Lobby {
+    /// A lobby without players, rooms and hosts.
+    pub fn new(
+        config: LobbyConfig,
+        games: Vec<GameInfo>,
+        check: CheckParameters,
+        entropy: Entropy,
+        signer: TicketSigner,
+    ) -> Self {
+        Self {
+            config,
+            games,
+            check,
+            signer,
+            connections: Connections::default(),
+            players: Players::new(entropy),
+            rooms: Rooms::default(),
+            hosts: Hosts::default(),
+            listing: Listing::default(),
+            timers: Timers::default(),
+            outbox: Outbox::default(),
+            counters: Counters::default(),
+            draining: false,
+        }
+    }
+
+    /// A connection came in. When it is over a limit, the only output is its `Close`, and it is forgotten.
+    pub fn handle_connect(&mut self, now: LocalTime, conn: ConnId, address: IpAddr) {
+        self.advance(now);
+        let admitted =
+            if self.draining { Err(draining()) } else { self.connections.admit(now, conn, address, &self.config) };
+        match admitted {
+            Ok(()) => self.timers.set(Timer::Hello(conn), now + self.config.hello_within),
+            Err(refusal) => {
+                self.counters.refuse(refusal.code);
+                self.outbox.close(conn, refusal);
+            }
+        }
+        self.advance(now);
+    }
+
+    /// A whole frame came: decodes it, then as [`Self::handle_request`]. An unknown request is named in its answer.
+    pub fn handle_frame(&mut self, now: LocalTime, conn: ConnId, frame: &[u8]) {
+        match ClientToWorld::decode(frame) {
+            Ok(ClientToWorld { request, body: None }) => {
+                self.handle(now, conn, request, Err(unknown_message(request::unknown_body(frame))));
+            }
+            Ok(message) => self.handle_request(now, conn, message),
+            Err(_) => self.handle_malformed(now, conn, ErrorCode::Malformed),
+        }
+    }
+
+    /// A request came. One from a connection that is gone or closing is ignored.
+    pub fn handle_request(&mut self, now: LocalTime, conn: ConnId, message: ClientToWorld) {
+        let body = message.body.ok_or_else(|| unknown_message(None));
+        self.handle(now, conn, message.request, body);
+    }
+
+    /// Something came that is no request: `MALFORMED` or `MESSAGE_TOO_LARGE`. There is no way back into step, so the
+    /// connection is told and closed; the session keeps its grace period.
+    pub fn handle_malformed(&mut self, now: LocalTime, conn: ConnId, code: ErrorCode) {
+        self.advance(now);
+        let message = match code {
+            ErrorCode::MessageTooLarge => {
+                format!("a message to the server has at most {} bytes", ambit_proto::frame::MAX_TO_WORLD)
+            }
+            _ => "this is not a message of the lobby's protocol".to_owned(),
+        };
+        self.close_for(now, conn, Refusal::new(code, message));
+        self.advance(now);
+    }
+
+    /// The connection is closed, whoever did it. The player may come back within the grace period.
+    pub fn handle_disconnect(&mut self, now: LocalTime, conn: ConnId) {
+        self.advance(now);
+        self.forget_connection(now, conn);
+        self.advance(now);
+    }
+
+    /// The connection is closed, and by the client's own wish (QUIC application code 0): its player does not come back. The
+    /// seat and the name are free at once.
+    pub fn handle_quit(&mut self, now: LocalTime, conn: ConnId) {
+        self.advance(now);
+        if let Some(player) = self.forget_connection(now, conn) {
+            self.end_session(now, player);
+        }
+        self.advance(now);
+    }
+
+    /// A host was started or has connected: it is sent its `Configure`. It gets rooms once it says that it is ready.
+    pub fn handle_host_start(&mut self, now: LocalTime, host: HostId) {
+        self.advance(now);
+        let configure = Configure {
+            version: host::VERSION,
+            ticket_key: self.signer.public_key().to_vec(),
+            grace_ms: millis(self.config.grace),
+        };
+        self.outbox.host(host, world_to_host::Body::Configure(configure));
+        self.advance(now);
+    }
+
+    /// A host said something.
+    pub fn handle_host(&mut self, now: LocalTime, host: HostId, message: HostToWorld) {
+        self.advance(now);
+        match message.body {
+            Some(host_to_world::Body::Ready(ready)) => self.add_host(host, ready),
+            Some(host_to_world::Body::RoomOpened(opened)) => self.room_opened(now, host, opened),
+            Some(host_to_world::Body::RoomClosed(closed)) => self.room_closed(now, host, &closed),
+            Some(host_to_world::Body::PlayerOut(out)) => self.player_out(now, host, &out),
+            Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(host, stats),
+            None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
+        }
+        self.advance(now);
+    }
+
+    /// A host is gone, with all that ran in it. `reason` is for people.
+    pub fn handle_host_gone(&mut self, now: LocalTime, host: HostId, reason: &str) {
+        self.advance(now);
+        self.remove_host(now, host, reason);
+        self.advance(now);
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: LocalTime) {
+        self.advance(now);
+    }
+
+    /// No new connections and rooms from now on; rooms are closed, players and hosts told.
+    pub fn drain(&mut self, now: LocalTime) {
+        self.advance(now);
+        self.draining = true;
+        for room in self.rooms.ids() {
+            self.dissolve(now, room, Refusal::new(ErrorCode::RoomClosed, "the server is shutting down"));
+        }
+        let open: Vec<ConnId> = self.connections.iter().map(|(conn, _)| conn).collect();
+        for conn in open {
+            self.close_for(now, conn, draining());
+        }
+        for (host, _) in self.hosts.iter() {
+            self.outbox.host(host, world_to_host::Body::Drain(Drain {}));
+        }
+        self.advance(now);
+    }
+
+    /// Whether a drain has come to its end: every connection is closed. (Hosts end by themselves.)
+    pub fn is_drained(&self) -> bool {
+        self.draining && self.connections.len() == 0
+    }
+
+    /// The next thing to carry out.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outbox.poll()
+    }
+
+    /// When `handle_timeout` is due.
+    pub fn next_deadline(&self) -> Option<LocalTime> {
+        self.timers.next_deadline()
+    }
+
+    /// Lets time pass: everything that is due happens.
+    fn advance(&mut self, now: LocalTime) {
+        while let Some(timer) = self.timers.poll_due(now) {
+            match timer {
+                Timer::Hello(conn) => self.close_for(now, conn, self.hello_overdue()),
+                Timer::Idle(conn) => self.check_idle(now, conn),
+                Timer::Grace(player) => self.end_session(now, player),
+                Timer::Opening(room) => self.opening_overdue(now, room),
+                Timer::Roster(room) => self.publish_roster(now, room),
+                Timer::Listing => self.publish_listing(now),
+            }
+        }
+    }
+
+    /// One request, from the rate limit to its answer.
+    fn handle(&mut self, now: LocalTime, conn: ConnId, number: u64, body: Result<client_to_world::Body, Refusal>) {
+        self.advance(now);
+        let Some(connection) = self.connections.live(conn) else { return };
+        connection.active_at = now;
+        let in_time = connection.requests.take(now);
+        connection.refused_in_a_row = if in_time { 0 } else { connection.refused_in_a_row + 1 };
+        let patience_over = connection.refused_in_a_row >= self.config.refused_in_a_row;
+
+        let place = self.outbox.place();
+        let answer =
+            if in_time { self.carry_out(now, Caller { conn, request: number }, body) } else { Err(self.too_fast()) };
+        match answer {
+            Ok(Answer::Now(body)) => self.outbox.answer_at(place, conn, number, body),
+            Ok(Answer::Later) => {}
+            Err(refusal) => {
+                self.counters.refuse(refusal.code);
+                self.outbox.answer_at(place, conn, number, output::error(refusal.clone()));
+                if patience_over || ends_greeting(refusal.code) {
+                    self.close_for(now, conn, refusal);
+                }
+            }
+        }
+        self.advance(now);
+    }
+
+    /// What was asked for, if it may be asked for now.
+    fn carry_out(
+        &mut self,
+        now: LocalTime,
+        from: Caller,
+        body: Result<client_to_world::Body, Refusal>,
+    ) -> Result<Answer, Refusal> {
+        if from.request == 0 {
+            return Err(Refusal::new(ErrorCode::Malformed, "a request's number is not 0: that stands for news"));
+        }
+        let body = body?;
+        match self.connections.live(from.conn).map(|connection| connection.stage) {
+            Some(Stage::Player(player)) => {
+                self.players.confirm_token(player);
+                self.carry_out_for(now, from, player, body.try_into()?)
+            }
+            _ => match body {
+                client_to_world::Body::Hello(hello) => self.hello(now, from.conn, hello.try_into()?),
+                other => {
+                    let message = format!("{} came before hello, which comes first", request::name_of(&other));
+                    Err(Refusal::new(ErrorCode::OutOfState, message))
+                }
+            },
+        }
+    }
+
+    /// A player's request.
+    fn carry_out_for(
+        &mut self,
+        now: LocalTime,
+        from: Caller,
+        player: PlayerId,
+        request: Request,
+    ) -> Result<Answer, Refusal> {
+        match request {
+            Request::ListRooms { subscribe } => Ok(self.list_rooms(now, from.conn, subscribe)),
+            Request::CreateRoom(create) => self.create_room(now, player, create),
+            Request::JoinRoom(join) => self.join_room(now, player, &join),
+            Request::LeaveRoom => self.leave_room(now, player),
+            Request::StartRoom => self.start_room(now, player, from),
+            Request::SetReady { ready } => self.set_ready(now, player, ready),
+            Request::ListPlayers { everybody } => self.list_players(player, everybody),
+            Request::SetName(name) => self.set_name(player, name),
+            Request::Say(say) => self.say(now, player, say),
+            Request::Kick { player: target } => self.kick(now, player, target),
+            Request::AnotherTicket => self.request_ticket(now, player),
+        }
+    }
+
+    fn too_fast(&self) -> Refusal {
+        let LobbyConfig { requests_per_s, request_burst, .. } = self.config;
+        let message = format!("at most {requests_per_s} requests a second, {request_burst} at once; wait a little");
+        Refusal::new(ErrorCode::RateLimited, message)
+    }
+
+    fn hello_overdue(&self) -> Refusal {
+        let message = format!("no hello within {} s", self.config.hello_within.as_secs_f32());
+        Refusal::new(ErrorCode::Idle, message)
+    }
+}
+
+/// Refusals of a hello after which no other hello would do.
+fn ends_greeting(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::VersionMismatch | ErrorCode::TooManyConnections)
+}
+
+fn draining() -> Refusal {
+    Refusal::new(ErrorCode::Draining, "the server is shutting down")
+}
+
+fn unknown_message(field: Option<u32>) -> Refusal {
+    let message = match field {
+        Some(field) => format!("this server knows no request in field {field} of ClientToWorld"),
+        None => "the message has no body that this server knows".to_owned(),
+    };
+    Refusal::new(ErrorCode::UnknownMessage, message)
+}
+
+fn millis(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,80 @@
+//! What a lobby is set up with: limits, times, games.
+//!
+//! Values only; the shell parses them from flags, variables and files before a lobby exists.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Limits and times. Each limit has an error code that says so to whoever hits it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LobbyConfig {
+    /// Time since 1970 at the origin of the lobby's clock; the expiry of tickets is counted from it.
+    pub epoch_unix: Duration,
+    /// How long the seat and the name of a player whose connection broke are kept.
+    pub grace: Duration,
+    /// How long a new connection may take to say hello.
+    pub hello_within: Duration,
+    /// How long a player in no room may stay without a request; `None` for any time.
+    pub idle: Option<Duration>,
+    /// How long a host may take to open a room.
+    pub open_within: Duration,
+    /// Connections at once. Raising it costs about 40 KB each.
+    pub max_connections: usize,
+    /// Connections at once from one IPv4 address or one IPv6 /64 network.
+    pub max_per_address: usize,
+    /// Rooms at once.
+    pub max_rooms: usize,
+    /// Rooms that one player may make within any minute.
+    pub rooms_per_minute: usize,
+    /// Requests a second that a connection may send in the long run; not 0.
+    pub requests_per_s: u32,
+    /// Requests that a connection may send at once; not 0.
+    pub request_burst: u32,
+    /// Requests over the limit, one after the other, that close the connection.
+    pub refused_in_a_row: u32,
+    /// Chat messages a second that a player may send in the long run; not 0. One goes to everybody, so it costs more than
+    /// other requests.
+    pub chat_per_s: u32,
+    /// Chat messages that a player may send at once; not 0.
+    pub chat_burst: u32,
+}
+
+impl Default for LobbyConfig {
+    fn default() -> Self {
+        Self {
+            epoch_unix: Duration::ZERO,
+            grace: Duration::from_secs(30),
+            hello_within: Duration::from_secs(5),
+            idle: Some(Duration::from_mins(10)),
+            open_within: Duration::from_secs(10),
+            max_connections: 10_000,
+            max_per_address: 4_096,
+            max_rooms: 10_000,
+            rooms_per_minute: 4,
+            requests_per_s: 20,
+            request_burst: 40,
+            refused_in_a_row: 200,
+            chat_per_s: 5,
+            chat_burst: 20,
+        }
+    }
+}
+
+/// A game that rooms may play. The lobby knows games by these few words only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameInfo {
+    /// What `CreateRoom.game` names.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Players that a start takes.
+    pub min_players: u32,
+    /// Whether a running room may be joined.
+    pub join_running: bool,
+}
+
+/// Whether a game (one of the list) takes these parameters; else what is wrong with them and what is allowed.
+pub type CheckParameters = Box<dyn Fn(&str, &BTreeMap<String, String>) -> Result<(), String> + Send>;
+
+/// 16 unpredictable bytes a call: resume tokens, nonces, seeds.
+pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;

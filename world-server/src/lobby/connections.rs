@@ -1,0 +1,98 @@
+//! The lobby's connections, from the handshake to the last byte.
+//!
+//! Invariant: a connection is counted until the shell says that it is closed, not only until it is told to close; so the
+//! limits bound what is really open.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::ids::PlayerId;
+use ambit_proto::time::LocalTime;
+
+use super::config::LobbyConfig;
+use super::limits::{AddressCount, TokenBucket};
+use super::output::ConnId;
+use super::refusal::Refusal;
+
+/// How far a connection has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has not said hello.
+    Greeting,
+    /// It is this player's.
+    Player(PlayerId),
+    /// It was told to close. What still comes from it is ignored.
+    Closing,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) stage: Stage,
+    pub(super) requests: TokenBucket,
+    /// Requests refused for their rate since the last one that was not.
+    pub(super) refused_in_a_row: u32,
+    /// When it last asked for something or came back to the lobby.
+    pub(super) active_at: LocalTime,
+    address: IpAddr,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    open: BTreeMap<ConnId, Connection>,
+    by_address: AddressCount,
+    /// Connections so far, those that were refused among them.
+    total: u64,
+}
+
+impl Connections {
+    /// Takes a connection in, within the limits.
+    pub(super) fn admit(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        address: IpAddr,
+        config: &LobbyConfig,
+    ) -> Result<(), Refusal> {
+        self.total += 1;
+        if self.open.len() >= config.max_connections {
+            let message = format!("the server has its {} connections; try again later", config.max_connections);
+            return Err(Refusal::new(ErrorCode::TooManyConnections, message));
+        }
+        if self.by_address.of(address) >= config.max_per_address {
+            let message = format!("there are {} connections from this address already", config.max_per_address);
+            return Err(Refusal::new(ErrorCode::TooManyFromAddress, message));
+        }
+        self.by_address.add(address);
+        let requests = TokenBucket::new(config.requests_per_s, config.request_burst);
+        let connection = Connection { stage: Stage::Greeting, requests, refused_in_a_row: 0, active_at: now, address };
+        let before = self.open.insert(conn, connection);
+        assert!(before.is_none(), "a connection's number is used once");
+        Ok(())
+    }
+
+    /// The connection is closed.
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Connection> {
+        let connection = self.open.remove(&conn)?;
+        self.by_address.remove(connection.address);
+        Some(connection)
+    }
+
+    /// A connection that was not told to close.
+    pub(super) fn live(&mut self, conn: ConnId) -> Option<&mut Connection> {
+        self.open.get_mut(&conn).filter(|connection| connection.stage != Stage::Closing)
+    }
+
+    /// In order of their numbers, also those that were told to close.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnId, &Connection)> {
+        self.open.iter().map(|(conn, connection)| (*conn, connection))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+}

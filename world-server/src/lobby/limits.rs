@@ -1,0 +1,170 @@
+//! How much of something one peer may do.
+//!
+//! Three small parts: a rate with a burst, a count by address, and a memory of the rooms that a player made, which limits
+//! them and makes a repeated request harmless. Each holds a bounded amount of memory.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
+
+/// A token bucket in one number: the time at which it will be full again.
+///
+/// Source: the generic cell rate algorithm (ITU-T I.371).
+#[derive(Clone, Debug)]
+pub(super) struct TokenBucket {
+    interval: Duration,
+    burst: u32,
+    full_at: LocalTime,
+}
+
+impl TokenBucket {
+    /// A full bucket of `burst` tokens that gets `per_s` a second; both at least 1.
+    pub(super) fn new(per_s: u32, burst: u32) -> Self {
+        Self { interval: Duration::from_secs(1) / per_s.max(1), burst: burst.max(1), full_at: LocalTime::ZERO }
+    }
+
+    /// Takes a token, if there is one.
+    pub(super) fn take(&mut self, now: LocalTime) -> bool {
+        let full_at = self.full_at.max(now) + self.interval;
+        let fits = full_at.since(now) <= self.interval * self.burst;
+        if fits {
+            self.full_at = full_at;
+        }
+        fits
+    }
+}
+
+/// Connections by where they come from.
+#[derive(Debug, Default)]
+pub(super) struct AddressCount(BTreeMap<IpAddr, usize>);
+
+impl AddressCount {
+    pub(super) fn of(&self, address: IpAddr) -> usize {
+        self.0.get(&network_of(address)).copied().unwrap_or_default()
+    }
+
+    pub(super) fn add(&mut self, address: IpAddr) {
+        *self.0.entry(network_of(address)).or_default() += 1;
+    }
+
+    pub(super) fn remove(&mut self, address: IpAddr) {
+        let network = network_of(address);
+        let count = self.0.get_mut(&network).expect("what is removed was added");
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(&network);
+        }
+    }
+}
+
+/// What one subscriber has: an IPv4 address, or 64 bits of IPv6.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+    }
+}
+
+/// What a client names a request to make a room by.
+pub(super) type CreationKey = [u8; 16];
+
+/// The rooms that one player made within the last minute: at most as many as the limit allows.
+#[derive(Debug, Default)]
+pub(super) struct Creations(VecDeque<Creation>);
+
+#[derive(Debug)]
+struct Creation {
+    at: LocalTime,
+    key: Option<CreationKey>,
+    room: RoomId,
+}
+
+impl Creations {
+    /// How long a creation counts, and how long its key is remembered. Longer than the grace period, so that a client
+    /// that lost its connection may repeat the request when it is back.
+    const MEMORY: Duration = Duration::from_mins(1);
+
+    /// The room that the request with this key made.
+    pub(super) fn made_by(&mut self, now: LocalTime, key: CreationKey) -> Option<RoomId> {
+        self.forget(now);
+        self.0.iter().find(|creation| creation.key == Some(key)).map(|creation| creation.room)
+    }
+
+    /// How many there were within the last minute.
+    pub(super) fn recent(&mut self, now: LocalTime) -> usize {
+        self.forget(now);
+        self.0.len()
+    }
+
+    pub(super) fn remember(&mut self, now: LocalTime, key: Option<CreationKey>, room: RoomId) {
+        self.0.push_back(Creation { at: now, key, room });
+    }
+
+    fn forget(&mut self, now: LocalTime) {
+        while self.0.front().is_some_and(|oldest| oldest.at + Self::MEMORY < now) {
+            self.0.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_gives_its_burst_at_once_then_its_rate() {
+        let mut bucket = TokenBucket::new(20, 40);
+        let granted = (0..100).filter(|_| bucket.take(at(1_000))).count();
+        assert_eq!(granted, 40);
+        assert!(!bucket.take(at(1_049)));
+        assert!(bucket.take(at(1_050)));
+        assert!(!bucket.take(at(1_050)));
+        let granted = (0..1_000).filter(|step| bucket.take(at(2_000 + step))).count();
+        assert_eq!(granted, 38); // 50 ms each from 1,050 to 2,999.
+    }
+
+    #[test]
+    fn a_bucket_never_holds_more_than_its_burst() {
+        let mut bucket = TokenBucket::new(1, 3);
+        assert_eq!((0..10).filter(|_| bucket.take(at(1_000_000))).count(), 3);
+    }
+
+    #[test]
+    fn one_subscriber_counts_as_one_address() {
+        let mut count = AddressCount::default();
+        for text in ["10.0.0.1", "::ffff:10.0.0.1", "2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"] {
+            count.add(address(text));
+        }
+        assert_eq!(count.of(address("10.0.0.1")), 2);
+        assert_eq!(count.of(address("10.0.0.2")), 0);
+        assert_eq!(count.of(address("2001:db8:1:2::77")), 2);
+        assert_eq!(count.of(address("2001:db8:1:3::77")), 1);
+        for text in ["10.0.0.1", "10.0.0.1", "2001:db8:1:2::1", "2001:db8:1:2::1", "2001:db8:1:3::1"] {
+            count.remove(address(text));
+        }
+        assert!(count.0.is_empty());
+    }
+
+    #[test]
+    fn a_creation_is_remembered_for_a_minute() {
+        let mut creations = Creations::default();
+        creations.remember(at(0), Some([1; 16]), RoomId(1));
+        creations.remember(at(30_000), None, RoomId(2));
+        assert_eq!(creations.made_by(at(60_000), [1; 16]), Some(RoomId(1)));
+        assert_eq!(creations.made_by(at(60_000), [2; 16]), None);
+        assert_eq!(creations.recent(at(60_000)), 2);
+        assert_eq!(creations.made_by(at(60_001), [1; 16]), None);
+        assert_eq!(creations.recent(at(60_001)), 1);
+    }
+
+    fn at(millis: u64) -> LocalTime {
+        LocalTime::from_millis(millis)
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+}

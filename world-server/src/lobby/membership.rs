@@ -1,0 +1,296 @@
+//! Who is in which room: make, join, leave, ready, kick, and what ends a room.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::host::{CloseRoom, RemovePlayer, world_to_host};
+use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use super::config::GameInfo;
+use super::output::ConnId;
+use super::refusal::Refusal;
+use super::request::{CreateRoom, JoinRoom};
+use super::room::{Phase, Room};
+use super::timers::Timer;
+use super::{Answer, DONE, Lobby, output};
+
+/// The one room parameter that is the lobby's, not the game's: whether a start waits until everybody is ready.
+const READY: &str = "ready";
+const READY_VALUES: [&str; 2] = ["optional", "required"];
+
+impl Lobby {
+    /// Makes a room; its maker is in it as its host. A repeated request gets the first one's room, as it is now; when
+    /// that room is gone, it is an error rather than a second room.
+    pub(super) fn create_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        create: CreateRoom,
+    ) -> Result<Answer, Refusal> {
+        if let Some(room) = create.key.and_then(|key| self.players.at_mut(player).creations.made_by(now, key)) {
+            let room = self.rooms.get(room).ok_or_else(|| {
+                Refusal::new(ErrorCode::NoSuchRoom, format!("room {room}, which this key made, is gone; use a new key"))
+            })?;
+            return Ok(created(room));
+        }
+        self.check_in_no_room(player)?;
+        self.check_creation(&create)?;
+        self.check_room_limits(now, player)?;
+
+        let key = create.key;
+        let room = self.rooms.add(player, create);
+        let (id, answer) = (room.id, created(room));
+        let maker = self.players.at_mut(player);
+        maker.room = Some(id);
+        maker.creations.remember(now, key, id);
+        self.counters.rooms_made += 1;
+        self.mark_listing(now, id);
+        let joined = self.room_joined(id);
+        self.tell(player, Body::RoomJoined(joined));
+        Ok(answer)
+    }
+
+    /// Seats the player. Who is in the room already gets the same answer again, and a fresh ticket when it runs.
+    pub(super) fn join_room(&mut self, now: LocalTime, player: PlayerId, join: &JoinRoom) -> Result<Answer, Refusal> {
+        if self.players.at(player).room != Some(join.room) {
+            self.check_in_no_room(player)?;
+            self.check_join(player, join)?;
+            let room = self.rooms.at_mut(join.room);
+            room.seats.take(player).map_err(|_| {
+                let message = format!("all {} seats of room {} are taken", room.seats.capacity(), join.room);
+                Refusal::new(ErrorCode::RoomFull, message)
+            })?;
+            self.players.at_mut(player).room = Some(join.room);
+            self.mark_roster(now, join.room);
+            self.mark_listing(now, join.room);
+        }
+        self.send_ticket(now, player);
+        Ok(Answer::Now(Body::RoomJoined(self.room_joined(join.room))))
+    }
+
+    pub(super) fn leave_room(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {
+        let room = self.room_of(player)?;
+        self.vacate(now, player, ErrorCode::ErrorUnspecified);
+        Ok(Answer::Now(room_left(room, Refusal::new(ErrorCode::ErrorUnspecified, "you left the room"))))
+    }
+
+    pub(super) fn set_ready(&mut self, now: LocalTime, player: PlayerId, ready: bool) -> Result<Answer, Refusal> {
+        let room = self.room_of(player)?;
+        self.rooms.at_mut(room).seats.set_ready(player, ready);
+        self.mark_roster(now, room);
+        Ok(DONE)
+    }
+
+    /// Puts a member out of the room, for good.
+    pub(super) fn kick(&mut self, now: LocalTime, player: PlayerId, target: PlayerId) -> Result<Answer, Refusal> {
+        let id = self.room_of(player)?;
+        let room = self.rooms.at_mut(id);
+        if room.host != player {
+            return Err(Refusal::new(ErrorCode::NotHost, "only the room's host may kick"));
+        }
+        if target == player || !room.seats.contains(target) {
+            return Err(Refusal::new(
+                ErrorCode::NoSuchPlayer,
+                format!("no other member of room {id} has the id {target}"),
+            ));
+        }
+        room.bar(target);
+        let why = Refusal::new(ErrorCode::Kicked, "the room's host put you out; you can't come back to this room");
+        self.put_out(now, target, why);
+        Ok(DONE)
+    }
+
+    /// Takes the player out of its room and tells it why.
+    pub(super) fn put_out(&mut self, now: LocalTime, player: PlayerId, why: Refusal) {
+        if let Some(room) = self.players.at(player).room {
+            self.vacate(now, player, why.code);
+            self.tell(player, room_left(room, why));
+        }
+    }
+
+    /// Frees the player's seat, if it has one. The host of a running game is told, the others get a new host if they need
+    /// one, and a room that is empty now goes.
+    pub(super) fn vacate(&mut self, now: LocalTime, player: PlayerId, reason: ErrorCode) {
+        let Some(id) = self.players.at(player).room else { return };
+        self.unseat(now, player, id);
+        let room = self.rooms.at_mut(id);
+        if let Some(host) = room.hosted_by() {
+            room.note_departure(now, player);
+            let remove = RemovePlayer { room: id.0, player: player.0, reason: reason.into() };
+            self.outbox.host(host, world_to_host::Body::RemovePlayer(remove));
+        }
+        self.settle_room(now, id);
+    }
+
+    /// As `vacate`, at the wish of the host that the player's game ran on: it knows.
+    pub(super) fn vacate_by_host(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
+        self.unseat(now, player, id);
+        self.settle_room(now, id);
+    }
+
+    /// Ends a room, and tells its members and the host that it runs on.
+    pub(super) fn dissolve(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
+        let hosted_by = self.rooms.get(id).and_then(Room::hosted_by);
+        if let Some(host) = hosted_by {
+            let close = CloseRoom { room: id.0, reason: why.code.into() };
+            self.outbox.host(host, world_to_host::Body::CloseRoom(close));
+        }
+        self.dissolve_by_host(now, id, why);
+    }
+
+    /// As `dissolve`, when the host that it ran on knows or is gone.
+    pub(super) fn dissolve_by_host(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
+        let Some(room) = self.rooms.remove(id) else { return };
+        if let Phase::Opening { starter, .. } = room.phase {
+            self.counters.refuse(why.code);
+            self.answer_later(starter, output::error(why.clone()));
+        }
+        let conns = self.conns_of(&room, None);
+        for player in room.seats.players() {
+            self.leave_for_lobby(now, player);
+        }
+        self.outbox.broadcast(conns, room_left(id, why));
+        self.timers.cancel(Timer::Opening(id));
+        self.timers.cancel(Timer::Roster(id));
+        self.mark_listing(now, id);
+    }
+
+    /// The room that the player is in.
+    pub(super) fn room_of(&self, player: PlayerId) -> Result<RoomId, Refusal> {
+        let refusal = || Refusal::new(ErrorCode::NotInRoom, "you are in no room; join or create one first");
+        self.players.at(player).room.ok_or_else(refusal)
+    }
+
+    pub(super) fn game(&self, name: &str) -> Option<&GameInfo> {
+        self.games.iter().find(|game| game.name == name)
+    }
+
+    /// The connections of the members who are there, in the order of sitting down.
+    pub(super) fn member_conns(&self, room: RoomId, except: Option<PlayerId>) -> Vec<ConnId> {
+        self.conns_of(self.rooms.at(room), except)
+    }
+
+    /// News for a player, unless it is away.
+    pub(super) fn tell(&mut self, player: PlayerId, body: Body) {
+        if let Some(conn) = self.players.at(player).conn {
+            self.outbox.news(conn, body);
+        }
+    }
+
+    fn conns_of(&self, room: &Room, except: Option<PlayerId>) -> Vec<ConnId> {
+        let others = room.seats.players().filter(|player| Some(*player) != except);
+        others.filter_map(|player| self.players.at(player).conn).collect()
+    }
+
+    fn unseat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
+        let had_seat = self.rooms.at_mut(id).seats.free(player);
+        assert!(had_seat, "who is in a room has a seat there");
+        self.leave_for_lobby(now, player);
+        self.mark_listing(now, id);
+    }
+
+    /// The player is in the lobby from now on. Its time to be idle there begins.
+    fn leave_for_lobby(&mut self, now: LocalTime, player: PlayerId) {
+        let player = self.players.at_mut(player);
+        player.room = None;
+        if let Some(connection) = player.conn.and_then(|conn| self.connections.live(conn)) {
+            connection.active_at = now;
+        }
+    }
+
+    /// A seat was freed: the room goes when it was the last one, and gets a new host when it was the host's.
+    fn settle_room(&mut self, now: LocalTime, id: RoomId) {
+        let room = self.rooms.at(id);
+        if room.seats.is_empty() {
+            return self.dissolve(now, id, Refusal::new(ErrorCode::RoomClosed, "everybody has left"));
+        }
+        if !room.seats.contains(room.host) {
+            let connected = room.seats.players().find(|player| self.players.at(*player).conn.is_some());
+            let heir = connected.or_else(|| room.seats.players().next()).expect("the room is not empty");
+            self.rooms.at_mut(id).host = heir;
+        }
+        self.mark_roster(now, id);
+    }
+
+    fn check_in_no_room(&self, player: PlayerId) -> Result<(), Refusal> {
+        match self.players.at(player).room {
+            None => Ok(()),
+            Some(room) => {
+                let message = format!("you are in room {room}; leave it first");
+                Err(Refusal::new(ErrorCode::AlreadyInRoom, message))
+            }
+        }
+    }
+
+    /// Whether such a room can be played.
+    fn check_creation(&self, create: &CreateRoom) -> Result<(), Refusal> {
+        let Some(game) = self.game(&create.game) else {
+            let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
+            let message = format!("there is no game of that name; there is: {}", known.join(", "));
+            return Err(Refusal::new(ErrorCode::UnknownGame, message));
+        };
+        let bad = |message| Refusal::new(ErrorCode::BadParameter, message);
+        if create.capacity < game.min_players {
+            let message =
+                format!("{} takes {} players, {} seats are too few", game.name, game.min_players, create.capacity);
+            return Err(bad(message));
+        }
+        if create.parameters.get(READY).is_some_and(|value| !READY_VALUES.contains(&value.as_str())) {
+            return Err(bad(format!("{READY}= takes one of: {}", READY_VALUES.join(", "))));
+        }
+        (self.check)(&game.name, &parameters_of_game(&create.parameters)).map_err(bad)
+    }
+
+    fn check_room_limits(&mut self, now: LocalTime, player: PlayerId) -> Result<(), Refusal> {
+        let refuse = |message| Err(Refusal::new(ErrorCode::TooManyRooms, message));
+        if self.rooms.len() >= self.config.max_rooms {
+            return refuse(format!("the server has its {} rooms; join one of them", self.config.max_rooms));
+        }
+        if self.players.at_mut(player).creations.recent(now) >= self.config.rooms_per_minute {
+            return refuse(format!("a player may make {} rooms a minute; wait a little", self.config.rooms_per_minute));
+        }
+        Ok(())
+    }
+
+    /// Whether the player may come in, seats aside.
+    fn check_join(&self, player: PlayerId, join: &JoinRoom) -> Result<(), Refusal> {
+        let Some(room) = self.rooms.get(join.room) else {
+            return Err(Refusal::new(ErrorCode::NoSuchRoom, format!("there is no room {}", join.room)));
+        };
+        if room.is_barred(player) {
+            return Err(Refusal::new(ErrorCode::Kicked, format!("the host of room {} put you out", join.room)));
+        }
+        if room.password.is_some() && room.password != join.password {
+            return Err(Refusal::new(
+                ErrorCode::WrongPassword,
+                format!("that is not the password of room {}", join.room),
+            ));
+        }
+        let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
+        if room.hosted_by().is_some() && !may_join_running {
+            let message = format!("room {} has started, and {} can't be joined then", join.room, room.game);
+            return Err(Refusal::new(ErrorCode::AlreadyRunning, message));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a start waits until everybody is ready.
+pub(super) fn must_be_ready(room: &Room) -> bool {
+    room.parameters.get(READY).is_some_and(|value| value == READY_VALUES[1])
+}
+
+/// The parameters that the game is to see.
+pub(super) fn parameters_of_game(parameters: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    parameters.iter().filter(|(name, _)| *name != READY).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+pub(super) fn room_left(room: RoomId, why: Refusal) -> Body {
+    Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
+}
+
+fn created(room: &Room) -> Answer {
+    Answer::Now(Body::RoomCreated(world::RoomCreated { room: Some(room.listing()) }))
+}

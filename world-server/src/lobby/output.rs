@@ -1,0 +1,125 @@
+//! What a lobby wants done.
+//!
+//! The shell polls until it is empty, after each call. Between two polls the queue is bounded by what one call can cause: a few
+//! messages for each player.
+
+use std::collections::VecDeque;
+
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::host::{WorldToHost, world_to_host};
+use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
+
+use super::refusal::Refusal;
+
+/// One lobby connection. The shell numbers them and never uses a number twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// One process (or thread) that hosts rooms. The shell numbers them and never uses a number twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u64);
+
+/// Whom an answer goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Caller {
+    pub(super) conn: ConnId,
+    pub(super) request: u64,
+}
+
+/// What the shell is to carry out, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A message for one connection.
+    Send {
+        /// To whom.
+        conn: ConnId,
+        /// What.
+        message: WorldToClient,
+    },
+    /// The same message for many connections: to be encoded once.
+    Broadcast {
+        /// To whom; each once.
+        conns: Vec<ConnId>,
+        /// What.
+        message: WorldToClient,
+    },
+    /// Close the connection once what was sent before is written, within a bound; `handle_disconnect` is due when it is
+    /// closed. A connection that `handle_connect` refuses is closed with this alone: nothing was sent.
+    Close {
+        /// Which one.
+        conn: ConnId,
+        /// Goes into QUIC's application error code.
+        code: ErrorCode,
+        /// Goes into QUIC's reason.
+        message: String,
+    },
+    /// A message for a host.
+    Host {
+        /// To whom.
+        host: HostId,
+        /// What.
+        message: WorldToHost,
+    },
+}
+
+/// Outputs that wait to be polled.
+#[derive(Debug, Default)]
+pub(super) struct Outbox(VecDeque<Output>);
+
+/// Where in the queue an answer belongs: before the news that the request causes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place(usize);
+
+impl Outbox {
+    pub(super) fn poll(&mut self) -> Option<Output> {
+        self.0.pop_front()
+    }
+
+    /// The end of the queue as it is now. Good until the next poll.
+    pub(super) fn place(&self) -> Place {
+        Place(self.0.len())
+    }
+
+    /// Puts the answer to a request where `place` was taken.
+    pub(super) fn answer_at(&mut self, place: Place, conn: ConnId, request: u64, body: Body) {
+        let message = WorldToClient { request, body: Some(body) };
+        self.0.insert(place.0, Output::Send { conn, message });
+    }
+
+    pub(super) fn answer(&mut self, conn: ConnId, request: u64, body: Body) {
+        self.answer_at(self.place(), conn, request, body);
+    }
+
+    pub(super) fn news(&mut self, conn: ConnId, body: Body) {
+        self.answer(conn, 0, body);
+    }
+
+    /// News for all of `conns`.
+    pub(super) fn broadcast(&mut self, conns: Vec<ConnId>, body: Body) {
+        match conns[..] {
+            [] => {}
+            [conn] => self.news(conn, body),
+            _ => self.0.push_back(Output::Broadcast { conns, message: WorldToClient { request: 0, body: Some(body) } }),
+        }
+    }
+
+    /// Says goodbye and closes.
+    pub(super) fn goodbye(&mut self, conn: ConnId, refusal: Refusal) {
+        let goodbye = Goodbye { code: refusal.code.into(), message: refusal.message.clone() };
+        self.news(conn, Body::Goodbye(goodbye));
+        self.close(conn, refusal);
+    }
+
+    pub(super) fn close(&mut self, conn: ConnId, refusal: Refusal) {
+        self.0.push_back(Output::Close { conn, code: refusal.code, message: refusal.message });
+    }
+
+    pub(super) fn host(&mut self, host: HostId, body: world_to_host::Body) {
+        self.0.push_back(Output::Host { host, message: WorldToHost { body: Some(body) } });
+    }
+}
+
+/// A refusal as an answer.
+pub(super) fn error(refusal: Refusal) -> Body {
+    Body::Error(codes::error(refusal.code, refusal.message))
+}

@@ -1,0 +1,252 @@
+//! The players: who they are, what they are called, and what brings them back.
+//!
+//! Invariants:
+//! 1. No two players have names with the same key.
+//! 2. A resume token belongs to one player. A player has one token, or two between a welcome and the first request after
+//!    it: when a connection breaks before the welcome arrives, the client comes back with the token before.
+//! 3. A player's id is never used again.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::ids::{PlayerId, RoomId};
+
+use super::config::{Entropy, LobbyConfig};
+use super::limits::{Creations, TokenBucket};
+use super::output::ConnId;
+use super::text::{NameKey, PlayerName};
+
+/// Names are numbered up to this; then they get digits that nobody has to search for.
+const HIGHEST_NUMBER: u32 = 99;
+
+/// Secret. Whoever has it takes the session over.
+pub(super) type ResumeToken = [u8; 16];
+
+pub(super) struct Player {
+    pub(super) id: PlayerId,
+    /// `None` within the grace period.
+    pub(super) conn: Option<ConnId>,
+    /// Follows from the rooms' seats; here so that it needs no search.
+    pub(super) room: Option<RoomId>,
+    pub(super) creations: Creations,
+    pub(super) chat: TokenBucket,
+    name: PlayerName,
+    token: ResumeToken,
+    previous_token: Option<ResumeToken>,
+}
+
+impl Player {
+    pub(super) fn name(&self) -> &PlayerName {
+        &self.name
+    }
+}
+
+/// Another player is called that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NameTaken;
+
+pub(super) struct Players {
+    by_id: BTreeMap<PlayerId, Player>,
+    by_name: BTreeMap<NameKey, PlayerId>,
+    by_token: BTreeMap<ResumeToken, PlayerId>,
+    entropy: Entropy,
+    last_id: u64,
+}
+
+impl Players {
+    pub(super) fn new(entropy: Entropy) -> Self {
+        Self { by_id: BTreeMap::new(), by_name: BTreeMap::new(), by_token: BTreeMap::new(), entropy, last_id: 0 }
+    }
+
+    /// Unpredictable bytes.
+    pub(super) fn entropy(&mut self) -> [u8; 16] {
+        (self.entropy)()
+    }
+
+    /// A new player on `conn`. The name is changed until nobody else has it.
+    pub(super) fn add(&mut self, wanted: Option<PlayerName>, conn: ConnId, config: &LobbyConfig) -> PlayerId {
+        self.last_id += 1;
+        let id = PlayerId(self.last_id);
+        let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
+        let token = self.entropy();
+        self.by_name.insert(name.key(), id);
+        self.by_token.insert(token, id);
+        let player = Player {
+            id,
+            conn: Some(conn),
+            room: None,
+            creations: Creations::default(),
+            chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
+            name,
+            token,
+            previous_token: None,
+        };
+        self.by_id.insert(id, player);
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: PlayerId) {
+        let Some(player) = self.by_id.remove(&id) else { return };
+        self.by_name.remove(&player.name.key());
+        self.by_token.remove(&player.token);
+        if let Some(previous) = player.previous_token {
+            self.by_token.remove(&previous);
+        }
+    }
+
+    pub(super) fn get(&self, id: PlayerId) -> Option<&Player> {
+        self.by_id.get(&id)
+    }
+
+    /// A player known to be there: the owner of a connection or of a seat.
+    pub(super) fn at(&self, id: PlayerId) -> &Player {
+        self.by_id.get(&id).expect("connections and seats belong to players")
+    }
+
+    pub(super) fn at_mut(&mut self, id: PlayerId) -> &mut Player {
+        self.by_id.get_mut(&id).expect("connections and seats belong to players")
+    }
+
+    pub(super) fn called(&self, name: &str) -> Option<PlayerId> {
+        self.by_name.get(&NameKey::of(name)).copied()
+    }
+
+    pub(super) fn with_token(&self, token: &[u8]) -> Option<PlayerId> {
+        let token = ResumeToken::try_from(token).ok()?;
+        self.by_token.get(&token).copied()
+    }
+
+    /// A new token. The one before stays good until [`Self::confirm_token`].
+    pub(super) fn renew_token(&mut self, id: PlayerId) {
+        self.confirm_token(id);
+        let token = self.entropy();
+        self.by_token.insert(token, id);
+        let player = self.at_mut(id);
+        player.previous_token = Some(std::mem::replace(&mut player.token, token));
+    }
+
+    /// The client has the token: the one before is void.
+    pub(super) fn confirm_token(&mut self, id: PlayerId) {
+        if let Some(previous) = self.at_mut(id).previous_token.take() {
+            self.by_token.remove(&previous);
+        }
+    }
+
+    pub(super) fn token(&self, id: PlayerId) -> ResumeToken {
+        self.at(id).token
+    }
+
+    pub(super) fn rename(&mut self, id: PlayerId, name: PlayerName) -> Result<(), NameTaken> {
+        let key = name.key();
+        if self.by_name.get(&key).is_some_and(|owner| *owner != id) {
+            return Err(NameTaken);
+        }
+        let before = std::mem::replace(&mut self.at_mut(id).name, name);
+        self.by_name.remove(&before.key());
+        self.by_name.insert(key, id);
+        Ok(())
+    }
+
+    /// In order of their ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Player> {
+        self.by_id.values()
+    }
+
+    /// The connections of all who are there, in order of the players.
+    pub(super) fn connected(&self) -> Vec<ConnId> {
+        self.by_id.values().filter_map(|player| player.conn).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// `wanted`, or the first of `wanted-2`, `wanted-3`... that is free. The search is bounded: a thousand players of one
+    /// name would else make each other's hello slow.
+    fn free_name(&mut self, wanted: PlayerName) -> PlayerName {
+        if self.is_free(&wanted) {
+            return wanted;
+        }
+        let numbered = (2..=HIGHEST_NUMBER).map(|number| wanted.with_suffix(&number.to_string()));
+        if let Some(free) = numbered.into_iter().find(|name| self.is_free(name)) {
+            return free;
+        }
+        let digits = u64::from_be_bytes(*self.entropy().first_chunk().expect("16 bytes hold 8")) >> 1;
+        (digits..)
+            .take(1_000_000_000)
+            .map(|digits| wanted.with_suffix(&format!("{:09}", digits % 1_000_000_000)))
+            .find(|name| self.is_free(name))
+            .expect("fewer players than numbers")
+    }
+
+    fn is_free(&self, name: &PlayerName) -> bool {
+        !self.by_name.contains_key(&name.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_name_gets_the_first_free_number() {
+        let mut players = players();
+        let names: Vec<_> = ["Ann", "ann", "ANN"].iter().map(|name| add(&mut players, name)).collect();
+        assert_eq!(names, ["Ann", "ann-2", "ANN-3"]);
+        let second = players.called("ann-2").expect("a player");
+        players.remove(second);
+        assert_eq!(add(&mut players, "ann"), "ann-2");
+    }
+
+    #[test]
+    fn a_name_that_a_thousand_want_is_still_found_soon() {
+        let mut players = players();
+        for number in 0..1_000 {
+            let name = add(&mut players, "bot");
+            assert!(number < 99 || name.len() == "bot-".len() + 9, "{name}");
+        }
+        assert_eq!(players.by_name.len(), 1_000);
+    }
+
+    #[test]
+    fn the_token_before_is_good_until_the_new_one_has_arrived() {
+        let mut players = players();
+        add(&mut players, "ann");
+        let first = players.token(PlayerId(1));
+        players.renew_token(PlayerId(1));
+        let second = players.token(PlayerId(1));
+        assert_eq!((players.with_token(&first), players.with_token(&second)), (Some(PlayerId(1)), Some(PlayerId(1))));
+        players.confirm_token(PlayerId(1));
+        assert_eq!((players.with_token(&first), players.with_token(&second)), (None, Some(PlayerId(1))));
+        assert_eq!(players.with_token(b"short"), None);
+        players.remove(PlayerId(1));
+        assert!(players.by_token.is_empty() && players.by_name.is_empty());
+    }
+
+    #[test]
+    fn a_player_may_change_the_case_of_its_name_but_not_take_anothers() {
+        let mut players = players();
+        add(&mut players, "ann");
+        add(&mut players, "bob");
+        assert_eq!(players.rename(PlayerId(1), name("ANN")), Ok(()));
+        assert_eq!(players.rename(PlayerId(1), name("Bob")), Err(NameTaken));
+        assert_eq!(players.rename(PlayerId(1), name("cid")), Ok(()));
+        assert_eq!(players.rename(PlayerId(2), name("ann")), Ok(()));
+    }
+
+    fn players() -> Players {
+        let mut calls = 0_u128;
+        Players::new(Box::new(move || {
+            calls += 1;
+            (calls << 64 | calls).to_be_bytes()
+        }))
+    }
+
+    fn add(players: &mut Players, wanted: &str) -> String {
+        let id = players.add(Some(name(wanted)), ConnId(1), &LobbyConfig::default());
+        players.at(id).name().as_str().to_owned()
+    }
+
+    fn name(text: &str) -> PlayerName {
+        PlayerName::parse(text).expect("a name")
+    }
+}

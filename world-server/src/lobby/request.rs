@@ -1,0 +1,305 @@
+//! Requests, parsed.
+//!
+//! What came off the wire goes in, a [`Request`] comes out in which every value is valid by itself: names keep the rules
+//! of `text`, numbers their ranges, maps their bounds. Whether it can be done is the lobby's to say.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::WORLD_VERSION;
+use ambit_proto::control::world::{self, client_to_world::Body};
+use ambit_proto::ids::{PlayerId, RoomId};
+use prost::bytes::Buf;
+use prost::encoding::{DecodeContext, decode_key, skip_field};
+
+use super::limits::CreationKey;
+use super::refusal::Refusal;
+use super::text::{ChatText, Password, PlayerName, RoomName};
+
+const DEFAULT_CAPACITY: u32 = 64;
+const MAX_CAPACITY: u32 = 4_096;
+/// Bounds of what a room is made with, so that a list of rooms stays small.
+const MAX_PARAMETERS: usize = 32;
+const MAX_PARAMETER_NAME_BYTES: usize = 32;
+const MAX_PARAMETER_VALUE_BYTES: usize = 128;
+
+/// What a client may ask for once it has said hello.
+#[derive(Debug)]
+pub(super) enum Request {
+    ListRooms { subscribe: bool },
+    CreateRoom(CreateRoom),
+    JoinRoom(JoinRoom),
+    LeaveRoom,
+    StartRoom,
+    SetReady { ready: bool },
+    ListPlayers { everybody: bool },
+    SetName(PlayerName),
+    Say(Say),
+    Kick { player: PlayerId },
+    AnotherTicket,
+}
+
+/// What opens a session.
+#[derive(Debug)]
+pub(super) struct Hello {
+    /// `None` for a name that the server makes up.
+    pub(super) name: Option<PlayerName>,
+    /// Any bytes: what is no token of a session starts a new one.
+    pub(super) resume_token: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(super) struct CreateRoom {
+    pub(super) name: RoomName,
+    pub(super) game: String,
+    pub(super) capacity: u32,
+    pub(super) parameters: BTreeMap<String, String>,
+    pub(super) password: Option<Password>,
+    pub(super) key: Option<CreationKey>,
+}
+
+#[derive(Debug)]
+pub(super) struct JoinRoom {
+    pub(super) room: RoomId,
+    pub(super) password: Option<Password>,
+}
+
+#[derive(Debug)]
+pub(super) struct Say {
+    pub(super) text: ChatText,
+    pub(super) to: Audience,
+}
+
+/// Who hears.
+#[derive(Debug)]
+pub(super) enum Audience {
+    Lobby,
+    Room,
+    Player(PlayerId),
+    PlayerCalled(String),
+}
+
+/// A request's name in the `.proto` file's spelling of fields: what errors speak of.
+pub(super) fn name_of(body: &Body) -> &'static str {
+    match body {
+        Body::Hello(_) => "hello",
+        Body::ListRooms(_) => "list_rooms",
+        Body::CreateRoom(_) => "create_room",
+        Body::JoinRoom(_) => "join_room",
+        Body::LeaveRoom(_) => "leave_room",
+        Body::StartRoom(_) => "start_room",
+        Body::SetReady(_) => "set_ready",
+        Body::ListPlayers(_) => "list_players",
+        Body::SetName(_) => "set_name",
+        Body::Say(_) => "say",
+        Body::Kick(_) => "kick",
+        Body::RequestTicket(_) => "request_ticket",
+    }
+}
+
+/// The number of the last field of an encoded `ClientToWorld` that is not `request`: what a message without a known
+/// body may have had as its body.
+pub(super) fn unknown_body(mut message: &[u8]) -> Option<u32> {
+    let mut found = None;
+    while message.has_remaining() {
+        let (field, wire_type) = decode_key(&mut message).ok()?;
+        skip_field(wire_type, field, &mut message, DecodeContext::default()).ok()?;
+        if field != 1 {
+            found = Some(field);
+        }
+    }
+    found
+}
+
+impl TryFrom<Body> for Request {
+    type Error = Refusal;
+
+    fn try_from(body: Body) -> Result<Self, Refusal> {
+        Ok(match body {
+            Body::Hello(_) => {
+                return Err(Refusal::new(ErrorCode::OutOfState, "hello comes once, as the first message"));
+            }
+            Body::ListRooms(list) => Self::ListRooms { subscribe: list.subscribe },
+            Body::CreateRoom(create) => Self::CreateRoom(create.try_into()?),
+            Body::JoinRoom(join) => Self::JoinRoom(join.try_into()?),
+            Body::LeaveRoom(world::LeaveRoom {}) => Self::LeaveRoom,
+            Body::StartRoom(world::StartRoom {}) => Self::StartRoom,
+            Body::SetReady(set) => Self::SetReady { ready: set.ready },
+            Body::ListPlayers(list) => Self::ListPlayers { everybody: list.everybody },
+            Body::SetName(set) => Self::SetName(PlayerName::parse(&set.name)?),
+            Body::Say(say) => Self::Say(say.try_into()?),
+            Body::Kick(kick) => Self::Kick { player: PlayerId(kick.player) },
+            Body::RequestTicket(world::RequestTicket {}) => Self::AnotherTicket,
+        })
+    }
+}
+
+impl TryFrom<world::Hello> for Hello {
+    type Error = Refusal;
+
+    /// The version comes first: what another one means by the other fields is not known here.
+    fn try_from(hello: world::Hello) -> Result<Self, Refusal> {
+        if hello.version != WORLD_VERSION {
+            let message = format!(
+                "this server speaks version {WORLD_VERSION} of the protocol, the client version {}; use a client of the server's version",
+                hello.version
+            );
+            return Err(Refusal::new(ErrorCode::VersionMismatch, message));
+        }
+        let name = if hello.name.is_empty() { None } else { Some(PlayerName::parse(&hello.name)?) };
+        Ok(Self { name, resume_token: hello.resume_token })
+    }
+}
+
+impl TryFrom<world::CreateRoom> for CreateRoom {
+    type Error = Refusal;
+
+    fn try_from(create: world::CreateRoom) -> Result<Self, Refusal> {
+        check_bounds(&create.parameters)?;
+        Ok(Self {
+            name: RoomName::parse(&create.name)?,
+            game: create.game,
+            capacity: capacity_of(create.capacity)?,
+            parameters: create.parameters,
+            password: Password::parse(&create.password)?,
+            key: key_of(&create.key)?,
+        })
+    }
+}
+
+impl TryFrom<world::JoinRoom> for JoinRoom {
+    type Error = Refusal;
+
+    fn try_from(join: world::JoinRoom) -> Result<Self, Refusal> {
+        Ok(Self { room: RoomId(join.room), password: Password::parse(&join.password)? })
+    }
+}
+
+impl TryFrom<world::Say> for Say {
+    type Error = Refusal;
+
+    fn try_from(say: world::Say) -> Result<Self, Refusal> {
+        let to = match world::Channel::try_from(say.channel) {
+            Ok(world::Channel::Lobby) => Audience::Lobby,
+            Ok(world::Channel::Room) => Audience::Room,
+            Ok(world::Channel::Whisper) if say.to == 0 => Audience::PlayerCalled(say.to_name),
+            Ok(world::Channel::Whisper) => Audience::Player(PlayerId(say.to)),
+            Err(_) => {
+                let message = format!("there is no channel {}; 0 is the lobby, 1 the room, 2 a whisper", say.channel);
+                return Err(Refusal::new(ErrorCode::Malformed, message));
+            }
+        };
+        Ok(Self { text: ChatText::parse(&say.text)?, to })
+    }
+}
+
+fn capacity_of(asked: u32) -> Result<u32, Refusal> {
+    match asked {
+        0 => Ok(DEFAULT_CAPACITY),
+        1..=MAX_CAPACITY => Ok(asked),
+        _ => Err(bad_parameter(format!("capacity {asked} is over the limit; a room has 1 to {MAX_CAPACITY} seats"))),
+    }
+}
+
+fn key_of(key: &[u8]) -> Result<Option<CreationKey>, Refusal> {
+    if key.is_empty() {
+        return Ok(None);
+    }
+    let refusal = || Refusal::new(ErrorCode::Malformed, format!("a key has 16 bytes; this one has {}", key.len()));
+    key.try_into().map(Some).map_err(|_| refusal())
+}
+
+fn check_bounds(parameters: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    if parameters.len() > MAX_PARAMETERS {
+        let count = parameters.len();
+        return Err(bad_parameter(format!("{count} parameters are too many; a room takes up to {MAX_PARAMETERS}")));
+    }
+    for (name, value) in parameters {
+        if name.len() > MAX_PARAMETER_NAME_BYTES || value.len() > MAX_PARAMETER_VALUE_BYTES {
+            return Err(bad_parameter(format!(
+                "a parameter is too long; its name may have {MAX_PARAMETER_NAME_BYTES} bytes, its value {MAX_PARAMETER_VALUE_BYTES}"
+            )));
+        }
+        if name.chars().chain(value.chars()).any(char::is_control) {
+            return Err(bad_parameter("a parameter may not hold control characters".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn bad_parameter(message: String) -> Refusal {
+    Refusal::new(ErrorCode::BadParameter, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+
+    #[test]
+    fn a_hello_of_another_version_is_told_both_versions_before_anything_else() {
+        let hello = world::Hello { version: 9, name: "\n".into(), ..world::Hello::default() };
+        let refusal = Hello::try_from(hello).expect_err("a refusal");
+        assert_eq!(refusal.code, ErrorCode::VersionMismatch);
+        assert!(refusal.message.contains("version 1") && refusal.message.contains("version 9"), "{}", refusal.message);
+    }
+
+    #[test]
+    fn a_room_has_1_to_4096_seats_and_64_by_default() {
+        for (asked, given) in [(0, Some(64)), (1, Some(1)), (4_096, Some(4_096)), (4_097, None), (u32::MAX, None)] {
+            let create = world::CreateRoom { capacity: asked, ..create() };
+            assert_eq!(CreateRoom::try_from(create).ok().map(|create| create.capacity), given, "{asked}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_16_bytes_or_none() {
+        let key_of =
+            |key: Vec<u8>| CreateRoom::try_from(world::CreateRoom { key, ..create() }).map(|create| create.key);
+        assert_eq!(key_of(vec![]), Ok(None));
+        assert_eq!(key_of(vec![7; 16]), Ok(Some([7; 16])));
+        for length in [1, 15, 17, 1_000] {
+            assert_eq!(key_of(vec![7; length]).expect_err("a refusal").code, ErrorCode::Malformed);
+        }
+    }
+
+    #[test]
+    fn parameters_are_bounded_in_number_and_length() {
+        let create_with = |parameters: Vec<(String, String)>| {
+            let create = world::CreateRoom { parameters: parameters.into_iter().collect(), ..create() };
+            CreateRoom::try_from(create).map(|_| ()).map_err(|refusal| refusal.code)
+        };
+        let numbered = |count: usize| (0..count).map(|number| (number.to_string(), String::new())).collect();
+        assert_eq!(create_with(numbered(32)), Ok(()));
+        assert_eq!(create_with(numbered(33)), Err(ErrorCode::BadParameter));
+        for (name, value) in [("n".repeat(33), String::new()), ("n".into(), "v".repeat(129)), ("n".into(), "\n".into())]
+        {
+            assert_eq!(create_with(vec![(name, value)]), Err(ErrorCode::BadParameter));
+        }
+    }
+
+    #[test]
+    fn a_channel_that_does_not_exist_is_malformed() {
+        let say = world::Say { channel: 3, text: "hello".into(), ..world::Say::default() };
+        assert_eq!(refusal_of(Body::Say(say)).code, ErrorCode::Malformed);
+    }
+
+    #[test]
+    fn the_field_of_an_unknown_body_is_found() {
+        let known = world::ClientToWorld { request: 300, body: Some(Body::LeaveRoom(world::LeaveRoom {})) };
+        assert_eq!(unknown_body(&known.encode_to_vec()), Some(6));
+        assert_eq!(unknown_body(&world::ClientToWorld { request: 300, body: None }.encode_to_vec()), None);
+        // Request 1, then field 99 with 2 bytes in it.
+        assert_eq!(unknown_body(&[0x08, 0x01, 0x9a, 0x06, 0x02, 0xab, 0xcd]), Some(99));
+        assert_eq!(unknown_body(&[0x9a, 0x06, 0x7f]), None);
+    }
+
+    fn refusal_of(body: Body) -> Refusal {
+        Request::try_from(body).expect_err("a refusal")
+    }
+
+    fn create() -> world::CreateRoom {
+        world::CreateRoom { name: "den".into(), game: "field".into(), ..world::CreateRoom::default() }
+    }
+}

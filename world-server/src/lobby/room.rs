@@ -1,0 +1,181 @@
+//! The rooms: what they are made of and who is in them.
+//!
+//! Invariants:
+//! 1. A room has at least one player, and its host is one of them. A room that nobody is in is gone.
+//! 2. A player is in at most one room.
+//! 3. A room's id is never used again, so a host's late word about a room that is gone meets nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ambit_proto::control::world;
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use super::output::{Caller, HostId};
+use super::request::CreateRoom;
+use super::seats::Seats;
+use super::text::{Password, RoomName};
+
+/// Players that a room keeps out, at most; beyond it the one who came to the server first may come back. To get
+/// there a room's host has to kick that many, and each of them has to come in first.
+const MAX_KICKED: usize = 1_024;
+/// Who left a running room, remembered at most; beyond it the one with the lowest id is forgotten.
+const MAX_FORMER: usize = 256;
+/// How long a host's word that a player is out may have been under way when the player left by the lobby.
+const CROSSING: Duration = Duration::from_secs(2);
+
+/// Where a room stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Players gather.
+    Waiting,
+    /// The host was told to open it; whoever asked for that waits.
+    Opening { host: HostId, starter: Caller },
+    /// The game goes on.
+    Running { host: HostId },
+}
+
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) id: RoomId,
+    pub(super) game: String,
+    pub(super) parameters: BTreeMap<String, String>,
+    pub(super) password: Option<Password>,
+    /// The player who may start it and kick.
+    pub(super) host: PlayerId,
+    pub(super) seats: Seats,
+    pub(super) phase: Phase,
+    /// When its members may be told again who is in it.
+    pub(super) roster_after: LocalTime,
+    name: RoomName,
+    kicked: BTreeSet<PlayerId>,
+    /// When players left it while it ran.
+    former: BTreeMap<PlayerId, LocalTime>,
+}
+
+impl Room {
+    /// A room that `maker` sits in.
+    fn new(id: RoomId, maker: PlayerId, create: CreateRoom) -> Self {
+        let mut seats = Seats::new(create.capacity);
+        seats.take(maker).expect("a room has a seat for its maker");
+        Self {
+            id,
+            game: create.game,
+            parameters: create.parameters,
+            password: create.password,
+            host: maker,
+            seats,
+            phase: Phase::Waiting,
+            roster_after: LocalTime::ZERO,
+            name: create.name,
+            kicked: BTreeSet::new(),
+            former: BTreeMap::new(),
+        }
+    }
+
+    /// The process that it runs in, or is about to.
+    pub(super) fn hosted_by(&self) -> Option<HostId> {
+        match self.phase {
+            Phase::Waiting => None,
+            Phase::Opening { host, .. } | Phase::Running { host } => Some(host),
+        }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running { .. })
+    }
+
+    /// Keeps `player` out from now on.
+    pub(super) fn bar(&mut self, player: PlayerId) {
+        self.kicked.insert(player);
+        if self.kicked.len() > MAX_KICKED {
+            self.kicked.pop_first();
+        }
+    }
+
+    pub(super) fn is_barred(&self, player: PlayerId) -> bool {
+        self.kicked.contains(&player)
+    }
+
+    /// `player` left by the lobby while the room ran.
+    pub(super) fn note_departure(&mut self, now: LocalTime, player: PlayerId) {
+        self.former.retain(|_, left_at| *left_at + CROSSING >= now);
+        if self.former.len() >= MAX_FORMER {
+            self.former.pop_first();
+        }
+        self.former.insert(player, now);
+    }
+
+    /// Whether the host may still speak of the time before `player` left and came back.
+    pub(super) fn left_just_now(&self, now: LocalTime, player: PlayerId) -> bool {
+        self.former.get(&player).is_some_and(|left_at| *left_at + CROSSING >= now)
+    }
+
+    /// What everybody may know of it.
+    pub(super) fn listing(&self) -> world::Room {
+        world::Room {
+            id: self.id.0,
+            name: self.name.as_str().to_owned(),
+            game: self.game.clone(),
+            players: self.seats.taken(),
+            capacity: self.seats.capacity(),
+            running: self.is_running(),
+            has_password: self.password.is_some(),
+            host: self.host.0,
+            parameters: self.parameters.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Rooms {
+    by_id: BTreeMap<RoomId, Room>,
+    last_id: u64,
+}
+
+impl Rooms {
+    pub(super) fn add(&mut self, maker: PlayerId, create: CreateRoom) -> &mut Room {
+        self.last_id += 1;
+        let id = RoomId(self.last_id);
+        self.by_id.entry(id).or_insert_with(|| Room::new(id, maker, create))
+    }
+
+    pub(super) fn remove(&mut self, id: RoomId) -> Option<Room> {
+        self.by_id.remove(&id)
+    }
+
+    pub(super) fn get(&self, id: RoomId) -> Option<&Room> {
+        self.by_id.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: RoomId) -> Option<&mut Room> {
+        self.by_id.get_mut(&id)
+    }
+
+    /// A room known to be there: that a player is in.
+    pub(super) fn at(&self, id: RoomId) -> &Room {
+        self.by_id.get(&id).expect("players are in rooms that exist")
+    }
+
+    pub(super) fn at_mut(&mut self, id: RoomId) -> &mut Room {
+        self.by_id.get_mut(&id).expect("players are in rooms that exist")
+    }
+
+    /// In order of their ids.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Room> {
+        self.by_id.values()
+    }
+
+    pub(super) fn ids(&self) -> Vec<RoomId> {
+        self.by_id.keys().copied().collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    pub(super) fn running(&self) -> usize {
+        self.iter().filter(|room| room.is_running()).count()
+    }
+}

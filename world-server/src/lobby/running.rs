@@ -1,0 +1,209 @@
+//! Rooms on hosts: start, tickets, and what hosts have to say.
+//!
+//! A start is answered when the host has spoken: `Done` when the room runs, an error when it does not.
+
+use ambit_game_server::ticket::{LIFETIME_S, Ticket};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::host::{Drain, HostReady, OpenRoom, PlayerOut, RoomClosed, RoomOpened, world_to_host};
+use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use super::hosts::Host;
+use super::membership::{must_be_ready, parameters_of_game, room_left};
+use super::output::{Caller, HostId};
+use super::refusal::Refusal;
+use super::room::{Phase, Room};
+use super::timers::Timer;
+use super::{Answer, Lobby, output};
+
+/// Longest text of a host that players are shown, in characters.
+const MAX_HOST_MESSAGE: usize = 500;
+
+impl Lobby {
+    /// Has the room opened on the host with the smallest load.
+    pub(super) fn start_room(&mut self, now: LocalTime, player: PlayerId, from: Caller) -> Result<Answer, Refusal> {
+        let id = self.room_of(player)?;
+        self.check_start(player, self.rooms.at(id))?;
+        let host = self.hosts.least_loaded(&self.rooms).ok_or_else(|| {
+            Refusal::new(ErrorCode::NoHostAvailable, "no game server takes another room at the moment; try again later")
+        })?;
+        let seed = u64::from_be_bytes(*self.players.entropy().first_chunk().expect("16 bytes hold 8"));
+        let room = self.rooms.at_mut(id);
+        room.phase = Phase::Opening { host, starter: from };
+        let open = OpenRoom {
+            room: id.0,
+            game: room.game.clone(),
+            parameters: parameters_of_game(&room.parameters),
+            seed,
+            capacity: room.seats.capacity(),
+        };
+        self.outbox.host(host, world_to_host::Body::OpenRoom(open));
+        self.timers.set(Timer::Opening(id), now + self.config.open_within);
+        Ok(Answer::Later)
+    }
+
+    pub(super) fn request_ticket(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {
+        let room = self.room_of(player)?;
+        let ticket = self.ticket(now, player).ok_or_else(|| {
+            Refusal::new(ErrorCode::RoomNotRunning, format!("room {room} does not run; its host may start it"))
+        })?;
+        Ok(Answer::Now(Body::Ticket(ticket)))
+    }
+
+    /// News for a player: the way into the game, if there is one.
+    pub(super) fn send_ticket(&mut self, now: LocalTime, player: PlayerId) {
+        if let Some(conn) = self.players.at(player).conn
+            && let Some(ticket) = self.ticket(now, player)
+        {
+            self.outbox.news(conn, Body::Ticket(ticket));
+        }
+    }
+
+    /// The answer to a request that had to wait; nobody gets it when the connection is gone.
+    pub(super) fn answer_later(&mut self, to: Caller, body: Body) {
+        if self.connections.live(to.conn).is_some() {
+            self.outbox.answer(to.conn, to.request, body);
+        }
+    }
+
+    pub(super) fn add_host(&mut self, id: HostId, ready: HostReady) {
+        match Host::try_from(ready) {
+            Ok(host) if !self.draining => self.hosts.add(id, host),
+            Ok(_) => self.outbox.host(id, world_to_host::Body::Drain(Drain {})),
+            Err(fault) => {
+                tracing::warn!(host = id.0, fault, "a host was refused");
+                self.counters.hosts_refused += 1;
+                self.outbox.host(id, world_to_host::Body::Drain(Drain {}));
+            }
+        }
+    }
+
+    /// The host is gone. Its players are in the lobby, with the reason.
+    pub(super) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
+        self.hosts.remove(host);
+        let lost = self.rooms.iter().filter(|room| room.hosted_by() == Some(host));
+        for room in lost.map(|room| room.id).collect::<Vec<_>>() {
+            let message = format!("the game server that ran room {room} is gone: {}", shown(reason));
+            self.dissolve_by_host(now, room, Refusal::new(ErrorCode::HostDied, message));
+        }
+    }
+
+    /// The answer to `OpenRoom`. About a room that is gone or not his, a host is not heard.
+    pub(super) fn room_opened(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
+        let id = RoomId(opened.room);
+        let Some(room) = self.rooms.get_mut(id) else { return };
+        let Phase::Opening { host, starter } = room.phase else { return };
+        if host != from {
+            return;
+        }
+        self.timers.cancel(Timer::Opening(id));
+        match opened.error {
+            None => self.run(now, id, host, starter),
+            Some(error) => {
+                room.phase = Phase::Waiting;
+                let message = format!("the game server did not open the room: {}", shown(&error.message));
+                let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
+                self.counters.refuse(code);
+                self.answer_later(starter, output::error(Refusal::new(code, message)));
+            }
+        }
+    }
+
+    /// The room ended by itself.
+    pub(super) fn room_closed(&mut self, now: LocalTime, from: HostId, closed: &RoomClosed) {
+        let id = RoomId(closed.room);
+        if self.rooms.get(id).and_then(Room::hosted_by) != Some(from) {
+            return;
+        }
+        let code = match ErrorCode::try_from(closed.reason) {
+            Ok(ErrorCode::ErrorUnspecified) | Err(_) => ErrorCode::RoomClosed,
+            Ok(code) => code,
+        };
+        self.dissolve_by_host(now, id, Refusal::new(code, shown(&closed.message)));
+    }
+
+    /// A player is out of the game, so out of the room. Who has just left the room and come back is meant no more: that
+    /// word was under way when the player left.
+    pub(super) fn player_out(&mut self, now: LocalTime, from: HostId, out: &PlayerOut) {
+        let (id, player) = (RoomId(out.room), PlayerId(out.player));
+        let Some(room) = self.rooms.get(id) else { return };
+        if room.hosted_by() != Some(from) || !room.seats.contains(player) || room.left_just_now(now, player) {
+            return;
+        }
+        let code = ErrorCode::try_from(out.reason).unwrap_or(ErrorCode::ServerError);
+        let message = match code {
+            ErrorCode::ErrorUnspecified => "you left the game",
+            _ => "the game server put you out of the game",
+        };
+        self.vacate_by_host(now, player, id);
+        self.tell(player, room_left(id, Refusal::new(code, message)));
+    }
+
+    /// A host that does not answer may open the room yet; so the room can't just wait for another start.
+    pub(super) fn opening_overdue(&mut self, now: LocalTime, id: RoomId) {
+        let message = format!("the game server did not open the room within {} s", self.config.open_within.as_secs());
+        self.dissolve(now, id, Refusal::new(ErrorCode::ServerError, message));
+    }
+
+    fn run(&mut self, now: LocalTime, id: RoomId, host: HostId, starter: Caller) {
+        let room = self.rooms.at_mut(id);
+        room.phase = Phase::Running { host };
+        let members: Vec<_> = room.seats.players().collect();
+        self.answer_later(starter, Body::Done(world::Done {}));
+        for player in members {
+            self.send_ticket(now, player);
+        }
+        self.counters.rooms_started += 1;
+        self.mark_listing(now, id);
+    }
+
+    fn check_start(&self, player: PlayerId, room: &Room) -> Result<(), Refusal> {
+        if room.host != player {
+            return Err(Refusal::new(ErrorCode::NotHost, "only the room's host may start it"));
+        }
+        if room.hosted_by().is_some() {
+            return Err(Refusal::new(ErrorCode::AlreadyRunning, format!("room {} has started already", room.id)));
+        }
+        let there: Vec<_> = room.seats.iter().filter(|seat| self.players.at(seat.player).conn.is_some()).collect();
+        let needed = self.game(&room.game).map_or(1, |game| game.min_players);
+        if (there.len() as u32) < needed {
+            let message = format!("{} takes {needed} players, {} are there", room.game, there.len());
+            return Err(Refusal::new(ErrorCode::NotEnoughPlayers, message));
+        }
+        let waiting_for = there.iter().filter(|seat| seat.player != player && !seat.ready).count();
+        if must_be_ready(room) && waiting_for > 0 {
+            return Err(Refusal::new(ErrorCode::NotReady, format!("{waiting_for} players are not ready")));
+        }
+        Ok(())
+    }
+
+    /// A ticket for the room that the player is in, if it runs.
+    fn ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
+        let nonce = self.players.entropy();
+        let known = self.players.at(player);
+        let room = self.rooms.at(known.room?);
+        let Phase::Running { host } = room.phase else { return None };
+        let host = self.hosts.get(host).expect("a room runs on a host that is there");
+        let ticket = Ticket {
+            room: room.id,
+            player,
+            name: known.name().as_str().to_owned(),
+            host: host.address.clone(),
+            expires_unix_s: (self.config.epoch_unix + now.since(LocalTime::ZERO)).as_secs() + LIFETIME_S,
+            nonce,
+        };
+        self.counters.tickets += 1;
+        Some(world::Ticket {
+            room: ticket.room.0,
+            address: ticket.host.clone(),
+            certificate_sha256: host.certificate_sha256.clone(),
+            ticket: self.signer.sign(&ticket),
+        })
+    }
+}
+
+/// A host's words, fit to be shown.
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_HOST_MESSAGE).collect()
+}

@@ -1,0 +1,118 @@
+//! Who sits in a room: the one place where seats are counted.
+//!
+//! Invariants:
+//! 1. At most `capacity` seats are taken, and a player has at most one of them.
+//! 2. The order is that of sitting down; it decides who becomes host next.
+//!
+//! Cost: proportional to the seats, at most 4,096.
+
+use ambit_proto::ids::PlayerId;
+
+/// One taken seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) player: PlayerId,
+    pub(super) ready: bool,
+}
+
+/// The seats of one room.
+#[derive(Clone, Debug)]
+pub(super) struct Seats {
+    capacity: u32,
+    taken: Vec<Seat>,
+}
+
+/// Every seat is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+impl Seats {
+    pub(super) fn new(capacity: u32) -> Self {
+        Self { capacity, taken: Vec::new() }
+    }
+
+    /// Gives `player` a seat. Who has one keeps it.
+    pub(super) fn take(&mut self, player: PlayerId) -> Result<(), Full> {
+        if self.contains(player) {
+            return Ok(());
+        }
+        if self.taken() >= self.capacity {
+            return Err(Full);
+        }
+        self.taken.push(Seat { player, ready: false });
+        Ok(())
+    }
+
+    /// Whether the player had one.
+    pub(super) fn free(&mut self, player: PlayerId) -> bool {
+        let before = self.taken.len();
+        self.taken.retain(|seat| seat.player != player);
+        self.taken.len() < before
+    }
+
+    pub(super) fn contains(&self, player: PlayerId) -> bool {
+        self.taken.iter().any(|seat| seat.player == player)
+    }
+
+    pub(super) fn set_ready(&mut self, player: PlayerId, ready: bool) {
+        if let Some(seat) = self.taken.iter_mut().find(|seat| seat.player == player) {
+            seat.ready = ready;
+        }
+    }
+
+    /// In the order of sitting down.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Seat> + '_ {
+        self.taken.iter().copied()
+    }
+
+    pub(super) fn players(&self) -> impl Iterator<Item = PlayerId> + '_ {
+        self.taken.iter().map(|seat| seat.player)
+    }
+
+    pub(super) fn taken(&self) -> u32 {
+        self.taken.len() as u32
+    }
+
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.taken.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_are_never_oversold() {
+        let mut seats = Seats::new(2);
+        assert_eq!(seats.take(PlayerId(1)), Ok(()));
+        assert_eq!(seats.take(PlayerId(2)), Ok(()));
+        assert_eq!(seats.take(PlayerId(3)), Err(Full));
+        assert_eq!(seats.take(PlayerId(1)), Ok(()));
+        assert_eq!(seats.taken(), 2);
+    }
+
+    #[test]
+    fn a_seat_is_freed_once() {
+        let mut seats = Seats::new(1);
+        seats.take(PlayerId(1)).expect("a seat");
+        assert!(seats.free(PlayerId(1)));
+        assert!(!seats.free(PlayerId(1)));
+        assert_eq!(seats.take(PlayerId(2)), Ok(()));
+    }
+
+    #[test]
+    fn the_order_is_that_of_sitting_down() {
+        let mut seats = Seats::new(4);
+        for player in [3, 1, 2] {
+            seats.take(PlayerId(player)).expect("a seat");
+        }
+        seats.free(PlayerId(3));
+        seats.take(PlayerId(3)).expect("a seat");
+        assert_eq!(seats.players().collect::<Vec<_>>(), [1, 2, 3].map(PlayerId));
+    }
+}

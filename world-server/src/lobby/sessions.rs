@@ -1,0 +1,185 @@
+//! Sessions: hello, resume, takeover, and the ways in which a connection or a player goes.
+//!
+//! A session is a player; it outlives its connection by the grace period. While it is away its seat and name are kept and
+//! its room sees it as not connected.
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::WORLD_VERSION;
+use ambit_proto::control::host::{RenamePlayer, world_to_host};
+use ambit_proto::control::world::{self, world_to_client::Body};
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use super::connections::Stage;
+use super::output::ConnId;
+use super::refusal::Refusal;
+use super::request::Hello;
+use super::text::PlayerName;
+use super::timers::Timer;
+use super::{Answer, Lobby, millis};
+
+impl Lobby {
+    /// Opens a session, or resumes the one that the token belongs to. A resumed one keeps its name, whatever the hello says,
+    /// and has to subscribe to the list of rooms again.
+    pub(super) fn hello(&mut self, now: LocalTime, conn: ConnId, hello: Hello) -> Result<Answer, Refusal> {
+        let resumed = self.players.with_token(&hello.resume_token);
+        let player = match resumed {
+            Some(player) => {
+                self.resume(now, player, conn);
+                player
+            }
+            None => self.open_session(now, conn, hello.name)?,
+        };
+        self.connections.live(conn).expect("a hello came on it").stage = Stage::Player(player);
+        self.timers.cancel(Timer::Hello(conn));
+        if let Some(idle) = self.config.idle {
+            self.timers.set(Timer::Idle(conn), now + idle);
+        }
+        Ok(Answer::Now(Body::Welcome(self.welcome(player, resumed.is_some()))))
+    }
+
+    /// The connection is to close, and is told why. Its player, if it has one, is away from now on.
+    pub(super) fn close_for(&mut self, now: LocalTime, conn: ConnId, why: Refusal) {
+        if let Some(player) = self.part_with(conn, why) {
+            self.send_away(now, player);
+        }
+    }
+
+    /// The connection is closed. Gives the player that it was the connection of.
+    pub(super) fn forget_connection(&mut self, now: LocalTime, conn: ConnId) -> Option<PlayerId> {
+        let connection = self.connections.remove(conn)?;
+        self.release(conn);
+        let Stage::Player(player) = connection.stage else { return None };
+        self.send_away(now, player);
+        Some(player)
+    }
+
+    /// The player is gone for good: the seat and the name are free.
+    pub(super) fn end_session(&mut self, now: LocalTime, player: PlayerId) {
+        self.timers.cancel(Timer::Grace(player));
+        self.vacate(now, player, ErrorCode::Idle);
+        self.players.remove(player);
+    }
+
+    /// Closes the connection of a player who has done nothing in the lobby for too long, and ends the session.
+    pub(super) fn check_idle(&mut self, now: LocalTime, conn: ConnId) {
+        let (Some(idle), Some(connection)) = (self.config.idle, self.connections.live(conn)) else { return };
+        let Stage::Player(player) = connection.stage else { return };
+        let in_room = self.players.at(player).room.is_some();
+        if in_room {
+            connection.active_at = now;
+        }
+        let due = connection.active_at + idle;
+        if due > now {
+            self.timers.set(Timer::Idle(conn), due);
+        } else {
+            let message = format!("nothing was asked for {} s; connect again to play", idle.as_secs());
+            self.close_for(now, conn, Refusal::new(ErrorCode::Idle, message));
+            self.end_session(now, player);
+        }
+    }
+
+    pub(super) fn set_name(&mut self, player: PlayerId, name: PlayerName) -> Result<Answer, Refusal> {
+        let text = name.as_str().to_owned();
+        if self.players.rename(player, name).is_err() {
+            let message = format!("another player is called {text}, or nearly so; choose another name");
+            return Err(Refusal::new(ErrorCode::NameTaken, message));
+        }
+        let renamed = world::Renamed { player: player.0, name: text };
+        if let Some(room) = self.players.at(player).room {
+            self.tell_host_of_name(room, &renamed);
+            let others = self.member_conns(room, Some(player));
+            self.outbox.broadcast(others, Body::Renamed(renamed.clone()));
+        }
+        Ok(Answer::Now(Body::Renamed(renamed)))
+    }
+
+    /// The avatar in a running game bears the new name too.
+    fn tell_host_of_name(&mut self, room: RoomId, renamed: &world::Renamed) {
+        if let Some(host) = self.rooms.at(room).hosted_by() {
+            let rename = RenamePlayer { room: room.0, player: renamed.player, name: renamed.name.clone() };
+            self.outbox.host(host, world_to_host::Body::RenamePlayer(rename));
+        }
+    }
+
+    /// A new player. Players who are away are bounded too, since each lives for the grace period: at the bound the one
+    /// who is away for the longest time goes, so that those who are here get in.
+    fn open_session(&mut self, now: LocalTime, conn: ConnId, name: Option<PlayerName>) -> Result<PlayerId, Refusal> {
+        if self.players.len() >= 2 * self.config.max_connections {
+            let longest_away = self.timers.first_away().ok_or_else(|| {
+                Refusal::new(ErrorCode::TooManyConnections, "the server has all the players that it takes")
+            })?;
+            self.end_session(now, longest_away);
+        }
+        Ok(self.players.add(name, conn, &self.config))
+    }
+
+    /// The player is back, on `conn`. An older connection that is still there is told and closed.
+    fn resume(&mut self, now: LocalTime, player: PlayerId, conn: ConnId) {
+        self.timers.cancel(Timer::Grace(player));
+        let older = self.players.at_mut(player).conn.replace(conn);
+        if let Some(older) = older {
+            let message = "the session goes on on another connection that showed its resume token";
+            self.part_with(older, Refusal::new(ErrorCode::TakenOver, message));
+        }
+        self.players.renew_token(player);
+        self.counters.resumed += 1;
+        if let Some(room) = self.players.at(player).room {
+            if older.is_none() {
+                self.mark_roster(now, room);
+            }
+            let joined = self.room_joined(room);
+            self.outbox.news(conn, Body::RoomJoined(joined));
+            self.send_ticket(now, player);
+        }
+    }
+
+    fn welcome(&self, player: PlayerId, resumed: bool) -> world::Welcome {
+        let games = self.games.iter().map(|game| world::GameInfo {
+            name: game.name.clone(),
+            description: game.description.clone(),
+            min_players: game.min_players,
+            join_running: game.join_running,
+        });
+        let known = self.players.at(player);
+        world::Welcome {
+            version: WORLD_VERSION,
+            player: player.0,
+            name: known.name().as_str().to_owned(),
+            resume_token: self.players.token(player).to_vec(),
+            resumed,
+            grace_ms: millis(self.config.grace),
+            room: known.room.map(|room| room.0),
+            games: games.collect(),
+        }
+    }
+
+    /// Says goodbye to a connection. Gives the player that it was the connection of.
+    fn part_with(&mut self, conn: ConnId, why: Refusal) -> Option<PlayerId> {
+        let connection = self.connections.live(conn)?;
+        let stage = std::mem::replace(&mut connection.stage, Stage::Closing);
+        self.counters.close(why.code);
+        self.outbox.goodbye(conn, why);
+        self.release(conn);
+        match stage {
+            Stage::Player(player) => Some(player),
+            Stage::Greeting | Stage::Closing => None,
+        }
+    }
+
+    /// Nothing is due for this connection any more.
+    fn release(&mut self, conn: ConnId) {
+        self.timers.cancel(Timer::Hello(conn));
+        self.timers.cancel(Timer::Idle(conn));
+        self.listing.unsubscribe(conn);
+    }
+
+    /// The player has no connection; the grace period begins.
+    fn send_away(&mut self, now: LocalTime, player: PlayerId) {
+        self.players.at_mut(player).conn = None;
+        self.timers.set(Timer::Grace(player), now + self.config.grace);
+        if let Some(room) = self.players.at(player).room {
+            self.mark_roster(now, room);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What the lobby counts, for metrics and dashboards.
+
+use std::collections::BTreeMap;
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::world;
+
+use super::Lobby;
+use super::hosts::Host;
+use super::output::HostId;
+
+/// Counters since the start, and what there is now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LobbyStats {
+    /// Connections that are open now.
+    pub connections: usize,
+    /// Connections so far, those that were refused among them.
+    pub connections_total: u64,
+    /// Players now, those within the grace period among them.
+    pub players: usize,
+    /// Players now that have no connection.
+    pub players_away: usize,
+    /// Sessions that came back so far.
+    pub resumed: u64,
+    /// Rooms now.
+    pub rooms: usize,
+    /// Rooms now whose game goes on.
+    pub rooms_running: usize,
+    /// Rooms made so far.
+    pub rooms_made: u64,
+    /// Rooms started so far.
+    pub rooms_started: u64,
+    /// Hosts that are ready now.
+    pub hosts: usize,
+    /// Hosts refused so far.
+    pub hosts_refused: u64,
+    /// Tickets issued so far.
+    pub tickets: u64,
+    /// Chat messages so far.
+    pub chats: u64,
+    /// Requests and connections refused so far, by code.
+    pub refused: BTreeMap<ErrorCode, u64>,
+    /// Connections closed by the lobby so far, by code.
+    pub closed: BTreeMap<ErrorCode, u64>,
+}
+
+/// The part that only grows.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) resumed: u64,
+    pub(super) rooms_made: u64,
+    pub(super) rooms_started: u64,
+    pub(super) hosts_refused: u64,
+    pub(super) tickets: u64,
+    pub(super) chats: u64,
+    refused: BTreeMap<ErrorCode, u64>,
+    closed: BTreeMap<ErrorCode, u64>,
+}
+
+impl Counters {
+    pub(super) fn refuse(&mut self, code: ErrorCode) {
+        *self.refused.entry(code).or_default() += 1;
+    }
+
+    pub(super) fn close(&mut self, code: ErrorCode) {
+        *self.closed.entry(code).or_default() += 1;
+    }
+}
+
+impl Lobby {
+    /// The counters. Costs one look at each player and room.
+    pub fn stats(&self) -> LobbyStats {
+        LobbyStats {
+            connections: self.connections.len(),
+            connections_total: self.connections.total(),
+            players: self.players.len(),
+            players_away: self.players.iter().filter(|player| player.conn.is_none()).count(),
+            resumed: self.counters.resumed,
+            rooms: self.rooms.len(),
+            rooms_running: self.rooms.running(),
+            rooms_made: self.counters.rooms_made,
+            rooms_started: self.counters.rooms_started,
+            hosts: self.hosts.len(),
+            hosts_refused: self.counters.hosts_refused,
+            tickets: self.counters.tickets,
+            chats: self.counters.chats,
+            refused: self.counters.refused.clone(),
+            closed: self.counters.closed.clone(),
+        }
+    }
+
+    /// The hosts that are ready, in the order in which they were started.
+    pub fn hosts(&self) -> impl Iterator<Item = (HostId, &Host)> {
+        self.hosts.iter()
+    }
+
+    /// The rooms as a client's list shows them.
+    pub fn rooms(&self) -> Vec<world::Room> {
+        self.listed_rooms()
+    }
+}

@@ -1,0 +1,11 @@
+//! The lobby, seen from its clients and hosts: each behaviour as a sentence, then random runs against the invariants.
+
+mod chat;
+mod hosts;
+mod limits;
+mod listing;
+mod random;
+mod rooms;
+mod running;
+mod scene;
+mod sessions;

@@ -1,0 +1,177 @@
+//! The list of rooms, and its news.
+
+use std::time::Duration;
+
+use ambit_proto::control::world::{self, client_to_world as ask, room_change::Change, world_to_client::Body};
+use prost::Message;
+
+use super::scene::{Client, Scene, leave, parameters, ready, room, seconds};
+
+#[test]
+fn a_subscriber_is_told_of_rooms_that_come_change_and_go() {
+    let (mut scene, [ann, bob, cid]) = people();
+    assert_eq!(subscribe(&mut scene, &cid), []);
+    let den = scene.create(&ann, room("den"));
+    assert_eq!(changes(&mut scene, &cid), [Change::Room(den.clone())]);
+    scene.pass(seconds(1));
+    scene.join(&bob, den.id);
+    assert_eq!(changes(&mut scene, &cid), [Change::Room(world::Room { players: 2, ..den.clone() })]);
+    scene.pass(seconds(1));
+    scene.ask(bob.conn, leave());
+    scene.pass(seconds(1));
+    scene.ask(ann.conn, leave());
+    assert_eq!(changes(&mut scene, &cid), [Change::Room(den.clone()), Change::Gone(den.id)]);
+}
+
+#[test]
+fn a_subscriber_is_told_when_a_room_runs_and_when_its_host_changes() {
+    let (mut scene, [ann, bob, cid]) = people();
+    let host = scene.host(1, 8);
+    subscribe(&mut scene, &cid);
+    let den = scene.running_room_of(host, &[&ann, &bob]);
+    assert!(subscribe(&mut scene, &cid)[0].running);
+    scene.ask(ann.conn, leave());
+    let told = changes(&mut scene, &cid);
+    assert!(matches!(&told[..], [Change::Room(room)] if room.id == den && room.running && room.host == bob.id));
+}
+
+#[test]
+fn changes_within_a_tenth_of_a_second_come_as_one_and_only_if_something_differs() {
+    let (mut scene, [ann, bob, cid]) = people();
+    let den = scene.room_of(&[&ann]);
+    subscribe(&mut scene, &cid);
+    scene.join(&bob, den);
+    assert!(
+        matches!(&changes(&mut scene, &cid)[..], [Change::Room(room)] if room.players == 2),
+        "the first one comes at once"
+    );
+    for _ in 0..5 {
+        scene.ask(bob.conn, leave());
+        scene.join(&bob, den);
+    }
+    scene.ask(bob.conn, leave());
+    assert_eq!(changes(&mut scene, &cid), []);
+    scene.pass(Duration::from_millis(100));
+    assert!(matches!(&changes(&mut scene, &cid)[..], [Change::Room(room)] if room.players == 1));
+    scene.join(&bob, den);
+    scene.ask(bob.conn, leave());
+    scene.pass(seconds(1));
+    assert_eq!(changes(&mut scene, &cid), []);
+    scene.ask(ann.conn, ready(true));
+    scene.pass(seconds(1));
+    assert_eq!(changes(&mut scene, &cid), [], "who is ready is no matter of the list");
+}
+
+#[test]
+fn what_the_list_showed_is_not_told_again() {
+    let (mut scene, [ann, bob, cid]) = people();
+    let den = scene.room_of(&[&ann]);
+    subscribe(&mut scene, &cid);
+    scene.join(&bob, den);
+    changes(&mut scene, &cid);
+    scene.ask(bob.conn, leave()); // Would be told in a tenth of a second, but dan sees it in the list.
+    let dan = scene.enter("dan");
+    assert_eq!(subscribe(&mut scene, &dan)[0].players, 1);
+    scene.pass(seconds(1));
+    assert_eq!(changes(&mut scene, &dan), []);
+    assert_eq!(changes(&mut scene, &cid).len(), 1);
+}
+
+#[test]
+fn a_subscription_ends_with_the_next_list_and_with_the_connection() {
+    let (mut scene, [ann, bob, cid]) = people();
+    subscribe(&mut scene, &cid);
+    scene.listed(&cid);
+    scene.create(&ann, room("den"));
+    assert_eq!(changes(&mut scene, &cid), []);
+    subscribe(&mut scene, &cid);
+    scene.lose(&cid);
+    let cid = scene.resume(&cid);
+    scene.create(&bob, room("den"));
+    scene.pass(seconds(1));
+    assert_eq!(changes(&mut scene, &cid), []);
+}
+
+#[test]
+fn a_room_that_comes_and_goes_between_two_news_is_not_mentioned() {
+    let (mut scene, [ann, _, cid]) = people();
+    subscribe(&mut scene, &cid);
+    scene.create(&ann, room("first"));
+    changes(&mut scene, &cid);
+    scene.ask(ann.conn, leave());
+    scene.create(&ann, room("second"));
+    scene.ask(ann.conn, leave());
+    scene.pass(seconds(1));
+    assert_eq!(changes(&mut scene, &cid), [Change::Gone(1)]);
+}
+
+#[test]
+fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
+    let mut scene = Scene::unlimited();
+    let watcher = scene.enter("watcher");
+    let many: Vec<_> = (0..20).map(|number| (format!("{number:32}"), "v".repeat(128))).collect();
+    let many: Vec<_> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    scene.lobby.check = Box::new(|_, _| Ok(()));
+    for number in 0..1_005 {
+        let client = scene.enter("");
+        let parameters = if number < 500 { parameters(&many) } else { parameters(&[]) };
+        scene.create(&client, world::CreateRoom { parameters, ..room("den") });
+    }
+    let rooms = scene.listed(&watcher);
+    assert!(rooms.len() < 1_000 && rooms.len() > 505);
+    assert_eq!(rooms.last().map(|room| room.id), Some(1_005));
+    assert!(rooms.is_sorted_by_key(|room| room.id));
+    let message = world::WorldToClient { request: u64::MAX, body: Some(Body::RoomList(world::RoomList { rooms })) };
+    assert!(message.encoded_len() <= ambit_proto::frame::MAX_FROM_WORLD);
+
+    for _ in 0..1_000 {
+        let client = scene.enter("");
+        scene.create(&client, room("den"));
+    }
+    let rooms = scene.listed(&watcher);
+    assert_eq!((rooms.len(), rooms[0].id), (1_000, 1_006));
+}
+
+#[test]
+fn the_news_of_a_large_room_are_gathered_for_longer() {
+    let mut scene = Scene::unlimited();
+    let ann = scene.enter("ann");
+    let den = scene.create(&ann, world::CreateRoom { capacity: 300, ..room("den") }).id;
+    let mut told = 0;
+    for number in 0..200 {
+        let client = scene.enter(&format!("p{number}"));
+        scene.join(&client, den);
+        scene.pass(Duration::from_millis(10));
+        told += lists(&mut scene, &ann);
+    }
+    // 2 s, with intervals that grow to 1 s.
+    assert!((5..40).contains(&told), "{told}");
+    scene.pass(seconds(2));
+    assert_eq!(lists(&mut scene, &ann), 1);
+    assert_eq!(scene.members(&ann).split(' ').count(), 201);
+}
+
+fn people() -> (Scene, [Client; 3]) {
+    let mut scene = Scene::unlimited();
+    let clients = ["ann", "bob", "cid"].map(|name| scene.enter(name));
+    (scene, clients)
+}
+
+fn subscribe(scene: &mut Scene, client: &Client) -> Vec<world::Room> {
+    match scene.ask(client.conn, ask::Body::ListRooms(world::ListRooms { subscribe: true })) {
+        Body::RoomList(list) => list.rooms,
+        other => panic!("no list but {other:?}"),
+    }
+}
+
+fn changes(scene: &mut Scene, client: &Client) -> Vec<Change> {
+    let changes = scene.news(client).into_iter().filter_map(|body| match body {
+        Body::RoomChange(change) => change.change,
+        _ => None,
+    });
+    changes.collect()
+}
+
+fn lists(scene: &mut Scene, client: &Client) -> usize {
+    scene.news(client).iter().filter(|body| matches!(body, Body::PlayerList(_))).count()
+}

@@ -1,0 +1,469 @@
+//! Random operations from a seed, and what has to hold after each of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use ambit_game_server::ticket::TicketSigner;
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::host::{self, host_to_world, world_to_host};
+use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
+use ambit_proto::time::LocalTime;
+
+use super::scene::{create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start};
+use crate::lobby::connections::Stage;
+use crate::lobby::room::Phase;
+use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
+
+#[test]
+fn the_invariants_hold_whatever_happens() {
+    let mut refused = BTreeSet::new();
+    let mut closed = BTreeSet::new();
+    let (mut starts, mut resumes) = (0, 0);
+    for seed in 0..60 {
+        let mut storm = Storm::new(seed);
+        for step in 0..1_500 {
+            storm.step();
+            storm.check(&format!("seed {seed}, step {step}"));
+        }
+        let stats = storm.lobby.stats();
+        refused.extend(stats.refused.into_keys());
+        closed.extend(stats.closed.into_keys());
+        starts += stats.rooms_started;
+        resumes += stats.resumed;
+        storm.calm(&format!("seed {seed}"));
+    }
+    // The runs get about: these corners were seen.
+    assert!(starts > 500 && resumes > 500, "{starts} starts, {resumes} resumes");
+    for corner in [
+        ErrorCode::RoomFull,
+        ErrorCode::Kicked,
+        ErrorCode::WrongPassword,
+        ErrorCode::AlreadyInRoom,
+        ErrorCode::AlreadyRunning,
+        ErrorCode::HostDied,
+        ErrorCode::NoHostAvailable,
+        ErrorCode::TooManyRooms,
+        ErrorCode::TooManyConnections,
+        ErrorCode::TooManyFromAddress,
+        ErrorCode::RateLimited,
+    ] {
+        assert!(refused.contains(&corner), "{corner:?} was never met: {refused:?}");
+    }
+    for corner in [ErrorCode::TakenOver, ErrorCode::Idle, ErrorCode::Malformed] {
+        assert!(closed.contains(&corner), "{corner:?} was never met: {closed:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_outputs() {
+    let run = |seed| {
+        let mut storm = Storm::new(seed);
+        (0..1_000).for_each(|_| storm.step());
+        storm.trace
+    };
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn random_bytes_do_no_more_than_close_their_connection() {
+    let mut storm = Storm::new(1);
+    for step in 0..2_000 {
+        let conn = storm.connect();
+        if storm.dice.chance(50) {
+            storm.request(conn, hello("", &[]));
+        }
+        let length = storm.dice.below(40);
+        let noise: Vec<u8> = (0..length).map(|_| storm.dice.next() as u8).collect();
+        storm.lobby.handle_frame(storm.now, conn, &noise);
+        // What was said and whether it was a request is for others to test; here it is that the lobby lives.
+        while storm.lobby.poll_output().is_some() {}
+        storm.lobby.handle_disconnect(storm.now, conn);
+        storm.open.remove(&conn);
+        storm.waiting.clear();
+        storm.check(&format!("step {step}"));
+    }
+}
+
+/// A lobby, and clients and hosts that do anything.
+struct Storm {
+    lobby: Lobby,
+    now: LocalTime,
+    dice: Dice,
+    /// Connections that were not told to close, with what they know of themselves.
+    open: BTreeMap<ConnId, Known>,
+    /// Tokens that were handed out, the good and the bad.
+    tokens: Vec<Vec<u8>>,
+    /// Requests without an answer.
+    waiting: BTreeSet<(ConnId, u64)>,
+    /// Rooms that hosts were told to open, and have not answered.
+    opening: Vec<(HostId, u64)>,
+    hosts: BTreeSet<HostId>,
+    conns: u64,
+    host_count: u64,
+    requests: u64,
+    trace: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    player: Option<u64>,
+    /// What the news and answers on this connection say of where the player is.
+    room: Option<u64>,
+}
+
+impl Storm {
+    fn new(seed: u64) -> Self {
+        let config = LobbyConfig {
+            max_connections: 12,
+            max_per_address: 8,
+            max_rooms: 5,
+            rooms_per_minute: 1_000,
+            requests_per_s: 50,
+            request_burst: 50,
+            refused_in_a_row: 10,
+            grace: Duration::from_secs(3),
+            idle: Some(Duration::from_secs(20)),
+            ..LobbyConfig::default()
+        };
+        let game = |name: &str, min_players, join_running| GameInfo {
+            name: name.to_owned(),
+            description: String::new(),
+            min_players,
+            join_running,
+        };
+        let games = vec![game("field", 1, true), game("duel", 2, false)];
+        let mut entropy = Dice(seed ^ 0xabcd);
+        let entropy = move || (u128::from(entropy.next()) << 64 | u128::from(entropy.next())).to_be_bytes();
+        let signer = TicketSigner::from_seed(&[7; 32]);
+        Self {
+            lobby: Lobby::new(config, games, Box::new(|_, _| Ok(())), Box::new(entropy), signer),
+            now: LocalTime::from_millis(1),
+            dice: Dice(seed),
+            open: BTreeMap::new(),
+            tokens: Vec::new(),
+            waiting: BTreeSet::new(),
+            opening: Vec::new(),
+            hosts: BTreeSet::new(),
+            conns: 0,
+            host_count: 0,
+            requests: 0,
+            trace: Vec::new(),
+        }
+    }
+
+    fn step(&mut self) {
+        match self.dice.below(100) {
+            0..10 => {
+                let conn = self.connect();
+                let hello = self.hello();
+                self.request(conn, hello);
+            }
+            10..14 => self.with_conn(|storm, conn| {
+                storm.open.remove(&conn);
+                storm.lobby.handle_disconnect(storm.now, conn);
+            }),
+            14..15 => self.with_conn(|storm, conn| {
+                storm.open.remove(&conn);
+                storm.lobby.handle_quit(storm.now, conn);
+            }),
+            15..16 => {
+                self.with_conn(|storm, conn| storm.lobby.handle_malformed(storm.now, conn, ErrorCode::Malformed));
+            }
+            16..20 => self.host_comes_or_goes(),
+            20..34 => self.host_speaks(),
+            34..44 => self.time_passes(),
+            44..50 => self.a_host_acts(),
+            50..51 => self.with_conn(|storm, conn| {
+                for _ in 0..storm.dice.below(100) {
+                    storm.request(conn, leave());
+                    storm.carry();
+                }
+            }),
+            _ => self.with_conn(|storm, conn| {
+                let request = storm.any_request();
+                storm.request(conn, request);
+            }),
+        }
+        self.carry();
+    }
+
+    /// Everybody stops, hosts answer; then nobody waits any more.
+    fn calm(&mut self, context: &str) {
+        self.now += Duration::from_secs(15);
+        self.lobby.handle_timeout(self.now);
+        self.carry();
+        assert_eq!(self.waiting, BTreeSet::new(), "{context}: requests without an answer");
+        self.lobby.drain(self.now);
+        self.carry();
+        assert!(self.lobby.is_drained(), "{context}");
+        self.now += Duration::from_secs(15);
+        self.lobby.handle_timeout(self.now);
+        let stats = self.lobby.stats();
+        assert_eq!((stats.connections, stats.players, stats.rooms), (0, 0, 0), "{context}");
+        assert_eq!(self.lobby.next_deadline(), None, "{context}");
+    }
+
+    fn connect(&mut self) -> ConnId {
+        self.conns += 1;
+        let conn = ConnId(self.conns);
+        self.open.insert(conn, Known::default());
+        let address = IpAddr::from(Ipv4Addr::new(10, 0, 0, self.dice.below(3) as u8));
+        self.lobby.handle_connect(self.now, conn, address);
+        self.carry();
+        conn
+    }
+
+    fn hello(&mut self) -> ask::Body {
+        let token = if self.dice.chance(60) { self.dice.pick(&self.tokens).cloned() } else { None };
+        let name = self.any_name();
+        hello(&name, &token.unwrap_or_default())
+    }
+
+    fn any_request(&mut self) -> ask::Body {
+        let (room, player) = (self.any_room(), self.any_player());
+        let password = ["", "sesame"][self.dice.below(2) as usize];
+        match self.dice.below(20) {
+            0..4 => create(world::CreateRoom {
+                name: "den".into(),
+                game: ["field", "duel", "chess"][self.dice.below(3) as usize].into(),
+                capacity: 1 + self.dice.below(4) as u32,
+                password: password.into(),
+                key: if self.dice.chance(50) { vec![self.dice.below(3) as u8; 16] } else { vec![] },
+                ..world::CreateRoom::default()
+            }),
+            4..10 => join_with(room, password),
+            10 => leave(),
+            11..14 => start(),
+            14 => ready(self.dice.chance(50)),
+            15 => kick(player),
+            16 => set_name(&self.any_name()),
+            17 => request_ticket(),
+            18 => ask::Body::ListRooms(world::ListRooms { subscribe: self.dice.chance(70) }),
+            _ => [everybody(), self.hello(), self.chat()][self.dice.below(3) as usize].clone(),
+        }
+    }
+
+    fn chat(&mut self) -> ask::Body {
+        let channel = self.dice.below(4) as i32;
+        ask::Body::Say(world::Say { channel, text: "hello".into(), to: self.dice.below(9), to_name: self.any_name() })
+    }
+
+    fn any_name(&mut self) -> String {
+        ["ann", "ANN", "bob", "", "a\u{202e}", "x"][self.dice.below(6) as usize].into()
+    }
+
+    fn request(&mut self, conn: ConnId, body: ask::Body) {
+        if !self.open.contains_key(&conn) {
+            return;
+        }
+        self.requests += 1;
+        self.waiting.insert((conn, self.requests));
+        let message = world::ClientToWorld { request: self.requests, body: Some(body) };
+        self.lobby.handle_request(self.now, conn, message);
+    }
+
+    fn host_comes_or_goes(&mut self) {
+        if self.hosts.len() < 3 && self.dice.chance(70) {
+            self.host_count += 1;
+            let host = HostId(self.host_count);
+            self.hosts.insert(host);
+            let ready = host::HostReady {
+                version: 1,
+                address: format!("127.0.0.1:{}", 8_000 + host.0),
+                certificate_sha256: vec![0; 32],
+                capacity: 2,
+                ..host::HostReady::default()
+            };
+            self.host_says(host, host_to_world::Body::Ready(ready));
+        } else if let Some(host) = self.dice.pick(&self.hosts.iter().copied().collect::<Vec<_>>()).copied() {
+            self.hosts.remove(&host);
+            self.opening.retain(|(at, _)| *at != host);
+            self.lobby.handle_host_gone(self.now, host, "killed");
+        }
+    }
+
+    fn host_speaks(&mut self) {
+        let (room, player) = (self.any_room(), self.any_player());
+        let reason = self.dice.below(40) as i32;
+        let hosts: Vec<_> = self.hosts.iter().copied().collect();
+        let Some(any) = self.dice.pick(&hosts).copied() else { return };
+        match self.dice.below(10) {
+            0 => self.host_says(
+                any,
+                host_to_world::Body::RoomClosed(host::RoomClosed { room, reason, ..Default::default() }),
+            ),
+            1..3 => {
+                self.host_says(any, host_to_world::Body::PlayerOut(host::PlayerOut { room, player, reason }));
+            }
+            3 => self.host_says(any, host_to_world::Body::RoomOpened(host::RoomOpened { room, error: None })),
+            _ => {
+                if let Some((host, room)) = self.opening.pop() {
+                    let error = self.dice.chance(20).then(|| codes::error(ErrorCode::ServerError, "no"));
+                    self.host_says(host, host_to_world::Body::RoomOpened(host::RoomOpened { room, error }));
+                }
+            }
+        }
+    }
+
+    fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
+        self.lobby.handle_host(self.now, host, host::HostToWorld { body: Some(body) });
+    }
+
+    /// A host of a room starts it, or kicks.
+    fn a_host_acts(&mut self) {
+        let hosts: Vec<_> = self.lobby.rooms.iter().map(|room| room.host).collect();
+        let Some(player) = self.dice.pick(&hosts).copied() else { return };
+        if let Some(conn) = self.lobby.players.at(player).conn {
+            let act = if self.dice.chance(60) { start() } else { kick(self.any_player()) };
+            self.request(conn, act);
+        }
+    }
+
+    /// Mostly one that is there.
+    fn any_room(&mut self) -> u64 {
+        let rooms: Vec<_> = self.lobby.rooms.iter().map(|room| room.id.0).collect();
+        let any = self.dice.below(100);
+        if any < 10 { any } else { self.dice.pick(&rooms).copied().unwrap_or_default() }
+    }
+
+    /// Mostly one that is there.
+    fn any_player(&mut self) -> u64 {
+        let players: Vec<_> = self.lobby.players.iter().map(|player| player.id.0).collect();
+        let any = self.dice.below(100);
+        if any < 10 { any } else { self.dice.pick(&players).copied().unwrap_or_default() }
+    }
+
+    fn time_passes(&mut self) {
+        let longest_ms = [10, 500, 4_000][self.dice.below(3) as usize];
+        self.now += Duration::from_millis(self.dice.below(longest_ms));
+        self.lobby.handle_timeout(self.now);
+    }
+
+    fn with_conn(&mut self, then: impl FnOnce(&mut Self, ConnId)) {
+        let open: Vec<_> = self.open.keys().copied().collect();
+        if let Some(conn) = self.dice.pick(&open).copied() {
+            then(self, conn);
+        }
+    }
+
+    fn carry(&mut self) {
+        let mut closed = Vec::new();
+        while let Some(output) = self.lobby.poll_output() {
+            self.trace.push(format!("{output:?}"));
+            match output {
+                Output::Send { conn, message } => self.deliver(conn, message),
+                Output::Broadcast { conns, message } => {
+                    for conn in conns {
+                        self.deliver(conn, message.clone());
+                    }
+                }
+                Output::Close { conn, .. } => {
+                    self.open.remove(&conn).expect("closed once");
+                    closed.push(conn);
+                }
+                Output::Host { host, message } => {
+                    assert!(self.hosts.contains(&host), "a host that is gone is told nothing");
+                    if let Some(world_to_host::Body::OpenRoom(open)) = message.body {
+                        self.opening.push((host, open.room));
+                    }
+                }
+            }
+        }
+        // Only the shell knows when a connection is really closed.
+        for conn in closed {
+            self.lobby.handle_disconnect(self.now, conn);
+        }
+        let open = &self.open;
+        self.waiting.retain(|(conn, _)| open.contains_key(conn));
+    }
+
+    /// What a client makes of a message.
+    fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
+        let known = self.open.get_mut(&conn).expect("nothing is sent to a connection that is closed");
+        if message.request != 0 {
+            assert!(self.waiting.remove(&(conn, message.request)), "one answer to {message:?}");
+        }
+        match message.body.expect("a body") {
+            Body::Welcome(welcome) => {
+                known.player = Some(welcome.player);
+                known.room = welcome.room;
+                self.tokens.push(welcome.resume_token);
+            }
+            Body::RoomCreated(created) => {
+                // Of a repeated request it may be the answer without the player being in the room.
+                assert!(created.room.is_some());
+            }
+            Body::RoomJoined(joined) => known.room = joined.room.map(|room| room.id),
+            Body::RoomLeft(left) => {
+                assert_eq!(known.room.take(), Some(left.room), "who leaves a room was in it");
+            }
+            Body::Ticket(ticket) => assert_eq!(known.room, Some(ticket.room), "a ticket follows the room"),
+            _ => {}
+        }
+    }
+
+    fn check(&self, context: &str) {
+        let lobby = &self.lobby;
+        let mut seated = BTreeMap::new();
+        for room in lobby.rooms.iter() {
+            assert!(!room.seats.is_empty(), "{context}: an empty room");
+            assert!(room.seats.taken() <= room.seats.capacity(), "{context}: oversold");
+            assert!(room.seats.contains(room.host), "{context}: the host is no member");
+            for player in room.seats.players() {
+                assert_eq!(seated.insert(player, room.id), None, "{context}: in two rooms");
+            }
+            match room.phase {
+                Phase::Waiting => {}
+                Phase::Opening { host, .. } | Phase::Running { host } => {
+                    assert!(lobby.hosts.get(host).is_some(), "{context}: on a host that is gone");
+                }
+            }
+        }
+        let mut names = BTreeSet::new();
+        for player in lobby.players.iter() {
+            assert_eq!(seated.remove(&player.id), player.room, "{context}: rooms and players disagree");
+            assert!(names.insert(player.name().key()), "{context}: two players of one name");
+            let connection = player.conn.and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
+            let stage = connection.map(|(_, connection)| connection.stage);
+            assert_eq!(stage, player.conn.map(|_| Stage::Player(player.id)), "{context}: another's connection");
+            if let Some(known) = player.conn.and_then(|conn| self.open.get(&conn)) {
+                assert_eq!(known.player, Some(player.id.0), "{context}: a client that was not told who it is");
+                assert_eq!(
+                    known.room,
+                    player.room.map(|room| room.0),
+                    "{context}: a client that was not told where it is"
+                );
+            }
+        }
+        assert!(seated.is_empty(), "{context}: seats of nobody");
+        assert!(lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24, "{context}");
+        assert!(lobby.next_deadline().is_none_or(|deadline| deadline > self.now), "{context}: something is overdue");
+    }
+}
+
+/// A small generator (splitmix64), so that a failing seed stays the same test whatever happens to libraries.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        let index = self.next() as usize;
+        if items.is_empty() { None } else { items.get(index % items.len()) }
+    }
+}

@@ -1,0 +1,265 @@
+//! The rules for what people type: names and chat.
+//!
+//! Text goes in as it came, a value that keeps the rules comes out, or a [`Refusal`] that says which one it breaks.
+//!
+//! Invariants of every text here: NFC, no white space at its ends, not empty, within its length in characters, nothing
+//! that controls a terminal or turns the direction of the text around it, nothing invisible that could make two names
+//! look the same. Chat may join characters (emoji and Persian need it); names may not.
+//! Source: Unicode Technical Report 36 (security), Annex 15 (normalisation).
+
+use std::fmt;
+
+use ambit_proto::codes::ErrorCode;
+use unicode_normalization::UnicodeNormalization;
+
+use super::refusal::Refusal;
+
+const MAX_PLAYER_NAME: usize = 24;
+const MAX_ROOM_NAME: usize = 32;
+const MAX_CHAT: usize = 500;
+const MAX_PASSWORD: usize = 64;
+
+/// What a player is called: 1 to 24 characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlayerName(String);
+
+/// What two names have in common that people would take for the same: NFKC, lower case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NameKey(String);
+
+/// What a room is called: 1 to 32 characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RoomName(String);
+
+/// A line of chat: 1 to 500 characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ChatText(String);
+
+/// What opens a room: 1 to 64 characters. Shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Password(String);
+
+impl PlayerName {
+    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+        name("a player's name", text, MAX_PLAYER_NAME).map(Self)
+    }
+
+    /// The name of a player who gave none.
+    pub(super) fn guest(number: u64) -> Self {
+        Self(format!("guest-{number}"))
+    }
+
+    /// This name with `-suffix`, shortened so that it is still a name.
+    pub(super) fn with_suffix(&self, suffix: &str) -> Self {
+        let room = MAX_PLAYER_NAME - 1 - suffix.chars().count();
+        let stem: String = self.0.chars().take(room).collect();
+        Self(format!("{stem}-{suffix}"))
+    }
+
+    pub(super) fn key(&self) -> NameKey {
+        NameKey::of(&self.0)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl NameKey {
+    /// The key of any text, whether it is a valid name or not: to look a name up.
+    pub(super) fn of(text: &str) -> Self {
+        let lower: String = text.trim().nfkc().flat_map(char::to_lowercase).collect();
+        // Lower case of a normalised text need not be normalised.
+        Self(lower.nfkc().collect())
+    }
+}
+
+impl RoomName {
+    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+        name("a room's name", text, MAX_ROOM_NAME).map(Self)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ChatText {
+    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+        let may_show = |c| !is_control(c) && !turns_direction(c) && (joins(c) || !is_invisible(c));
+        clean(text, MAX_CHAT, may_show)
+            .map(Self)
+            .map_err(|fault| fault.refuse(ErrorCode::BadText, "a chat message", MAX_CHAT))
+    }
+
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl Password {
+    /// `None` for the empty text: no password.
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, Refusal> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        clean(text, MAX_PASSWORD, |c| !is_control(c))
+            .map(|text| Some(Self(text)))
+            .map_err(|fault| fault.refuse(ErrorCode::BadText, "a password", MAX_PASSWORD))
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(..)")
+    }
+}
+
+/// Which rule a text breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Empty,
+    TooLong,
+    Forbidden(char),
+}
+
+impl Fault {
+    fn refuse(self, code: ErrorCode, what: &str, max: usize) -> Refusal {
+        let message = match self {
+            Self::Empty => format!("{what} has 1 to {max} characters; this one is empty"),
+            Self::TooLong => format!("{what} has 1 to {max} characters; this one has more"),
+            Self::Forbidden(c) => format!("{what} may not hold the character U+{:04X}", c as u32),
+        };
+        Refusal::new(code, message)
+    }
+}
+
+fn name(what: &str, text: &str, max: usize) -> Result<String, Refusal> {
+    clean(text, max, |c| !is_control(c) && !turns_direction(c) && !is_invisible(c))
+        .map_err(|fault| fault.refuse(ErrorCode::BadName, what, max))
+}
+
+fn clean(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<String, Fault> {
+    let text: String = text.trim().nfc().collect();
+    if text.is_empty() {
+        return Err(Fault::Empty);
+    }
+    if text.chars().count() > max {
+        return Err(Fault::TooLong);
+    }
+    match text.chars().find(|c| !allowed(*c)) {
+        Some(forbidden) => Err(Fault::Forbidden(forbidden)),
+        None => Ok(text),
+    }
+}
+
+/// Moves the cursor, starts a line, rings the bell.
+fn is_control(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Embeds, overrides, isolates or marks a direction of writing.
+fn turns_direction(c: char) -> bool {
+    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
+}
+
+/// Takes no space, or shows nothing in the space that it takes. (White space is seen; its kinds are one for `NameKey`.)
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{00ad}' | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Invisible, but part of how a language or an emoji is written.
+fn joins(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_trimmed_and_normalised() {
+        assert_eq!(parsed("  ann "), Ok("ann".into()));
+        assert_eq!(parsed("Zoe\u{308}"), Ok("Zoë".into()));
+        assert_eq!(parsed("李 小龙"), Ok("李 小龙".into()));
+    }
+
+    #[test]
+    fn a_name_has_1_to_24_characters_whatever_their_bytes() {
+        assert_eq!(parsed(&"ü".repeat(24)), Ok("ü".repeat(24)));
+        assert_eq!(parsed(&"u\u{308}".repeat(24)), Ok("ü".repeat(24)));
+        for text in ["", "   ", "\u{3000}", &"x".repeat(25)] {
+            assert_eq!(parsed(text), Err(ErrorCode::BadName), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_shows_all_that_it_holds() {
+        for forbidden in [
+            '\0',
+            '\n',
+            '\t',
+            '\u{1b}',
+            '\u{7f}',
+            '\u{85}',
+            '\u{ad}',
+            '\u{200b}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{202e}',
+            '\u{2028}',
+            '\u{2066}',
+            '\u{2800}',
+            '\u{feff}',
+            '\u{fe0f}',
+            '\u{e0041}',
+        ] {
+            let refusal = PlayerName::parse(&format!("a{forbidden}b")).expect_err("a refusal");
+            assert_eq!(refusal.code, ErrorCode::BadName);
+            assert!(refusal.message.contains(&format!("U+{:04X}", forbidden as u32)), "{}", refusal.message);
+        }
+    }
+
+    #[test]
+    fn names_that_look_the_same_have_the_same_key() {
+        for (one, other) in
+            [("Ann", "aNN"), ("ＡＮＮ", "ann"), ("ÄRGER", "a\u{308}rger"), ("a\u{a0}b", "A B"), ("ﬁn", "FIN")]
+        {
+            assert_eq!(NameKey::of(one), NameKey::of(other), "{one} {other}");
+        }
+        assert_ne!(NameKey::of("ann"), NameKey::of("anna"));
+    }
+
+    #[test]
+    fn a_suffix_shortens_the_stem_so_that_it_fits() {
+        let name = PlayerName::parse(&"ü".repeat(24)).expect("a name");
+        assert_eq!(name.with_suffix("17").as_str(), format!("{}-17", "ü".repeat(21)));
+        assert_eq!(PlayerName::parse("ann").expect("a name").with_suffix("2").as_str(), "ann-2");
+    }
+
+    #[test]
+    fn chat_takes_emoji_but_no_lines_and_no_turned_text() {
+        let family = "👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}";
+        assert_eq!(ChatText::parse(family).map(ChatText::into_string), Ok(family.to_owned()));
+        assert!(ChatText::parse(&"x".repeat(500)).is_ok());
+        for text in ["", " ", "a\nb", "\u{1b}[2J", "x\u{202e}y", "x\u{200b}y", &"x".repeat(501)] {
+            assert_eq!(ChatText::parse(text).expect_err("a refusal").code, ErrorCode::BadText, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_password_is_none_and_no_password_is_shown() {
+        assert_eq!(Password::parse(""), Ok(None));
+        let secret = Password::parse("sesame").expect("fine").expect("a password");
+        assert_eq!(format!("{secret:?}"), "Password(..)");
+        assert!(Password::parse(&"x".repeat(65)).is_err());
+    }
+
+    fn parsed(text: &str) -> Result<String, ErrorCode> {
+        PlayerName::parse(text).map(|name| name.as_str().to_owned()).map_err(|refusal| refusal.code)
+    }
+}

@@ -1,0 +1,9 @@
+//! The program `world-server`: the shipped games, served.
+
+use std::process::ExitCode;
+
+use ambit_game_server::logic::registry::Registry;
+
+fn main() -> ExitCode {
+    ambit_world_server::run(Registry::standard())
+}

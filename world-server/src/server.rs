@@ -1,0 +1,185 @@
+//! The whole WorldServer: one endpoint, the lobby, the hosts, HTTP; from the configuration to the drain.
+//!
+//! quinn and axum live on a multi-thread tokio runtime; the actors on arbiter threads beside it: one for the lobby, one for
+//! the sessions, as many as there are cores for an embedded host's rooms. So no room can hold up the lobby.
+
+mod parts;
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use actix::System;
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::process::{multi_thread_runtime, start_logging};
+use ambit_proto::quic::Fingerprint;
+use anyhow::{Context as _, bail};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use self::parts::Parts;
+use crate::config::{Config, ConfigError, Hosts};
+use crate::hosts::process;
+
+/// A running server.
+///
+/// Dropping it leaves it running; [`Server::shutdown`] and [`Server::wait`] end it.
+#[derive(Debug)]
+pub struct Server {
+    addresses: Addresses,
+    stop: CancellationToken,
+    ended: Receiver<anyhow::Result<()>>,
+}
+
+/// Where a server can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Where players connect.
+    pub world: SocketAddr,
+    /// Where HTTP is served.
+    pub http: Option<SocketAddr>,
+    /// The certificate that it shows.
+    pub fingerprint: Fingerprint,
+    hosts: Hosts,
+}
+
+impl std::fmt::Display for Addresses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "world={} http=", self.world)?;
+        match self.http {
+            Some(address) => write!(f, "{address}")?,
+            None => f.write_str("off")?,
+        }
+        write!(f, " hosts={} certificate=sha256:{}", self.hosts, self.fingerprint)
+    }
+}
+
+impl Server {
+    /// Starts a server with the games of `registry` on threads of its own, and waits until it is ready.
+    pub fn start(config: Config, registry: Registry) -> anyhow::Result<Self> {
+        Self::spawn(config, registry, false)
+    }
+
+    /// Where it can be reached.
+    pub fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// Begins to end the server: no new connections and rooms, players are told. Returns at once.
+    pub fn begin_shutdown(&self) {
+        self.stop.cancel();
+    }
+
+    /// Ends the server as a SIGTERM does, and waits for that; at most 5 s.
+    pub fn shutdown(self) -> anyhow::Result<()> {
+        self.begin_shutdown();
+        self.wait()
+    }
+
+    /// Waits until the server has ended.
+    pub fn wait(self) -> anyhow::Result<()> {
+        self.ended.recv().context("the server's main task panicked")?
+    }
+
+    fn spawn(config: Config, registry: Registry, signals: bool) -> anyhow::Result<Self> {
+        let stop = CancellationToken::new();
+        let (ready, started) = sync_channel(1);
+        let (done, ended) = sync_channel(1);
+        let stopping = stop.clone();
+        std::thread::Builder::new().name("ambit-server".into()).spawn(move || {
+            let system = System::with_tokio_rt(multi_thread_runtime);
+            let result = system.block_on(serve(config, registry, stopping, signals, ready));
+            let _ = done.send(result);
+            // A room that never returns from a tick holds its thread; nobody waits for this one either.
+            System::current().stop();
+            let _ = system.run();
+        })?;
+        match started.recv() {
+            Ok(addresses) => Ok(Self { addresses, stop, ended }),
+            Err(_) => match ended.recv() {
+                Ok(result) => result.and_then(|()| bail!("the server ended before it was ready")),
+                Err(_) => bail!("the server's main task panicked"),
+            },
+        }
+    }
+}
+
+/// The whole program, with the games of `registry`: a user's own server is one line around this.
+///
+/// The hidden subcommand `game-server` makes it a host; that is how `--hosts process:N` starts its children.
+pub fn run(registry: Registry) -> ExitCode {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.get(1).is_some_and(|first| first == process::SUBCOMMAND) {
+        arguments.remove(0);
+        return ambit_game_server::process::run_with(registry, arguments);
+    }
+    let config = match Config::from_arguments(arguments) {
+        Ok(config) => config,
+        Err(ConfigError::Arguments(help)) if !help.use_stderr() => {
+            let _ = help.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return fail(&error.into()),
+    };
+    start_logging();
+    let server = match Server::spawn(config, registry, true) {
+        Ok(server) => server,
+        Err(error) => return fail(&error),
+    };
+    println!("ready {}", server.addresses());
+    match server.wait() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
+    }
+}
+
+fn fail(error: &anyhow::Error) -> ExitCode {
+    eprintln!("world-server: {error:#}");
+    ExitCode::FAILURE
+}
+
+/// Everything between the first socket and the last.
+async fn serve(
+    config: Config,
+    registry: Registry,
+    stop: CancellationToken,
+    signals: bool,
+    ready: SyncSender<Addresses>,
+) -> anyhow::Result<()> {
+    // Before anything else, so that a signal is never lost.
+    let mut signals = signals.then(Signals::new).transpose()?;
+    let mut parts = tokio::select! {
+        parts = Parts::start(&config, registry) => parts?,
+        () = Signals::next(signals.as_mut()) => return Ok(()),
+    };
+    let _ = ready.send(parts.addresses);
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = Signals::next(signals.as_mut()) => tracing::info!("a signal: the server ends"),
+        what = parts.broken() => bail!("{what} has crashed; this is a fault of the server"),
+    }
+    tokio::select! {
+        () = parts.drain() => Ok(()),
+        () = Signals::next(signals.as_mut()) => bail!("a second signal: the server ended without telling everybody"),
+    }
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(this: Option<&mut Self>) {
+        let Some(Self { interrupt, terminate }) = this else { return std::future::pending().await };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The actix actor of one lobby connection: a framed stream on one side, the lobby on the other.
+//!
+//! Frames from the client go to the lobby one at a time: the next one is read once the lobby has taken the last, so that a
+//! client which sends too fast is held back by QUIC and holds up nobody. Frames to the client wait in a queue that is
+//! bounded in number and bytes; a client that does not read is closed with `slow_reader`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use actix::prelude::*;
+use ambit_game_server::carrier::{FrameError, FrameReader};
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::frame::MAX_TO_WORLD;
+use bytes::Bytes;
+use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::actor::{Connect, Disconnect, Frame, Malformed, WorldServer};
+use crate::lobby::ConnId;
+
+/// Frames that may wait for one client. A busy lobby tells a client about ten things a second; what is more than that
+/// many behind has stopped reading. Nothing is dropped: the connection is closed, and its player may come back.
+const QUEUE_FRAMES: usize = 256;
+
+/// Bytes that may wait for one client, on top of what QUIC holds. One frame may be larger.
+const QUEUE_BYTES: usize = 1 << 20;
+
+/// How long one frame may take into the stream before the client counts as one that does not read.
+const WRITE_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long the last frames may take to reach the client, and the client to close the connection by itself. A close by this
+/// end may overtake what the client has not read yet.
+const LAST_WITHIN: Duration = Duration::from_millis(500);
+
+/// A frame for the client.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Deliver(pub(crate) Bytes);
+
+/// The lobby wants the connection closed, after the frames before it.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Close {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+}
+
+/// See the module.
+pub(crate) struct Session {
+    connection: Connection,
+    world: Addr<WorldServer>,
+    /// Both halves of the queue until the client has opened its stream; then the writer has the receiving one.
+    outgoing: mpsc::Sender<Outgoing>,
+    queue: Option<mpsc::Receiver<Outgoing>>,
+    waiting_bytes: Arc<AtomicUsize>,
+    slow_readers: Arc<AtomicU64>,
+}
+
+enum Outgoing {
+    Frame(Bytes),
+    Close { code: ErrorCode, message: String },
+}
+
+/// What a client's first moments led to.
+struct Opened {
+    conn: ConnId,
+    streams: Option<(SendStream, RecvStream)>,
+}
+
+impl Session {
+    /// A session for a connection that has just come in. `slow_readers` counts those that are closed for not reading.
+    pub(crate) fn new(connection: Connection, world: Addr<WorldServer>, slow_readers: Arc<AtomicU64>) -> Self {
+        let (outgoing, queue) = mpsc::channel(QUEUE_FRAMES);
+        Self { connection, world, outgoing, queue: Some(queue), waiting_bytes: Arc::default(), slow_readers }
+    }
+
+    fn opened(&mut self, opened: Opened, ctx: &mut Context<Self>) {
+        let conn = opened.conn;
+        let (Some((to_client, from_client)), Some(queue)) = (opened.streams, self.queue.take()) else {
+            return self.over(conn, ctx);
+        };
+        let writing = write(self.connection.clone(), to_client, queue, Arc::clone(&self.waiting_bytes));
+        ctx.spawn(writing.into_actor(self).map(|timely, actor, _| {
+            if !timely {
+                actor.give_up();
+            }
+        }));
+        let reading = read(self.connection.clone(), from_client, self.world.clone(), conn);
+        ctx.spawn(reading.into_actor(self).map(move |(), actor, ctx| actor.over(conn, ctx)));
+    }
+
+    /// The connection is closed: the lobby is told, and the actor ends.
+    fn over(&mut self, conn: ConnId, ctx: &mut Context<Self>) {
+        let quit = matches!(
+            self.connection.close_reason(),
+            Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(0)
+        );
+        let told = self.world.send(Disconnect { conn, quit });
+        ctx.spawn(told.into_actor(self).map(|_, _, ctx| ctx.stop()));
+    }
+
+    fn push(&mut self, outgoing: Outgoing) {
+        let bytes = outgoing.bytes();
+        let waiting = self.waiting_bytes.load(Relaxed);
+        let fits = waiting == 0 || waiting + bytes <= QUEUE_BYTES;
+        self.waiting_bytes.fetch_add(bytes, Relaxed);
+        if !fits || self.outgoing.try_send(outgoing).is_err() {
+            self.give_up();
+        }
+    }
+
+    fn give_up(&self) {
+        if self.connection.close_reason().is_none() {
+            self.slow_readers.fetch_add(1, Relaxed);
+            close(&self.connection, ErrorCode::SlowReader, "messages were not read");
+        }
+    }
+}
+
+impl Outgoing {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Frame(frame) => frame.len(),
+            Self::Close { .. } => 0,
+        }
+    }
+}
+
+impl Actor for Session {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(QUEUE_FRAMES);
+        let connect = Connect {
+            address: self.connection.remote_address().ip(),
+            session: ctx.address(),
+            connection: self.connection.clone(),
+        };
+        let (connection, told) = (self.connection.clone(), self.world.send(connect));
+        let opening = async move {
+            let conn = told.await.ok()?;
+            Some(Opened { conn, streams: connection.accept_bi().await.ok() })
+        };
+        ctx.spawn(opening.into_actor(self).map(|opened, actor, ctx| {
+            if let Some(opened) = opened {
+                actor.opened(opened, ctx);
+            } else {
+                close(&actor.connection, ErrorCode::ServerError, "the lobby is not there");
+                ctx.stop();
+            }
+        }));
+    }
+}
+
+impl Handler<Deliver> for Session {
+    type Result = ();
+
+    fn handle(&mut self, Deliver(frame): Deliver, _: &mut Self::Context) {
+        self.push(Outgoing::Frame(frame));
+    }
+}
+
+impl Handler<Close> for Session {
+    type Result = ();
+
+    fn handle(&mut self, Close { code, message }: Close, _: &mut Self::Context) {
+        if self.queue.is_some() {
+            // There is no stream yet on which anything could be said.
+            close(&self.connection, code, &message);
+        } else {
+            self.push(Outgoing::Close { code, message });
+        }
+    }
+}
+
+/// Carries frames to the lobby; ends with the connection.
+async fn read(connection: Connection, from_client: RecvStream, world: Addr<WorldServer>, conn: ConnId) {
+    let mut frames = FrameReader::new(from_client, MAX_TO_WORLD);
+    let broken = loop {
+        match frames.next_frame().await {
+            Ok(Some(frame)) => {
+                if world.send(Frame { conn, frame }).await.is_err() {
+                    return close(&connection, ErrorCode::ServerError, "the lobby is not there");
+                }
+            }
+            // The client has nothing to say any more. It closes the connection next, or this end does.
+            Ok(None) => {
+                let _ = timeout(LAST_WITHIN, connection.closed()).await;
+                return close(&connection, ErrorCode::ErrorUnspecified, "the stream was closed");
+            }
+            Err(FrameError::Io(_)) => break None,
+            Err(FrameError::TooLarge(_)) => break Some(ErrorCode::MessageTooLarge),
+            Err(FrameError::Malformed(_) | FrameError::Cut) => break Some(ErrorCode::Malformed),
+        }
+    };
+    match broken {
+        // The lobby answers with a close.
+        Some(code) => drop(world.send(Malformed { conn, code }).await),
+        // Either the connection is gone or the client has reset its stream.
+        None => close(&connection, ErrorCode::Malformed, "the stream was reset"),
+    }
+    connection.closed().await;
+}
+
+/// Writes what is queued, until the last frame or the end of the connection; `false` when the client does not read.
+async fn write(
+    connection: Connection,
+    mut to_client: SendStream,
+    mut queue: mpsc::Receiver<Outgoing>,
+    waiting_bytes: Arc<AtomicUsize>,
+) -> bool {
+    while let Some(outgoing) = queue.recv().await {
+        match outgoing {
+            Outgoing::Frame(frame) => {
+                match timeout(WRITE_WITHIN, to_client.write_all(&frame)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => return true,
+                    Err(_) => return false,
+                }
+                waiting_bytes.fetch_sub(frame.len(), Relaxed);
+            }
+            Outgoing::Close { code, message } => {
+                let _ = to_client.finish();
+                let _ = timeout(LAST_WITHIN, to_client.stopped()).await;
+                let _ = timeout(LAST_WITHIN, connection.closed()).await;
+                close(&connection, code, &message);
+                return true;
+            }
+        }
+    }
+    true
+}
+
+/// Closes at once: QUIC's application error code is the error code's number. A connection that is closed keeps its reason,
+/// which quinn would forget: it says whether the client quit.
+fn close(connection: &Connection, code: ErrorCode, message: &str) {
+    if connection.close_reason().is_some() {
+        return;
+    }
+    tracing::debug!(remote = %connection.remote_address(), code = codes::name(code), "closing: {message}");
+    connection.close(VarInt::from_u32(code as u32), message.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_game_server::endpoint;
+    use ambit_game_server::identity::Identity;
+    use ambit_game_server::ticket::TicketSigner;
+    use ambit_proto::frame::MAX_FROM_WORLD;
+    use ambit_proto::quic::{self, ALPN_WORLD, FingerprintVerifier};
+    use quinn::Endpoint;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::actor::Clock;
+    use crate::lobby::{Lobby, LobbyConfig};
+
+    #[test]
+    fn a_client_that_does_not_read_is_closed_as_slow_and_counted() {
+        System::new().block_on(async {
+            let (near, far) = connect().await;
+            let slow_readers = Arc::new(AtomicU64::new(0));
+            let session = Session::new(far, world(), Arc::clone(&slow_readers)).start();
+            let (mut to_server, _unread) = near.open_bi().await.unwrap();
+            to_server.write_all(&[0]).await.unwrap();
+            // More than the client's window, QUIC's buffer and the queue hold together.
+            for _ in 0..64 {
+                // The actor is gone soon after it has closed the connection.
+                let _ = session.send(Deliver(vec![0; 64 << 10].into())).await;
+            }
+            let ConnectionError::ApplicationClosed(close) = near.closed().await else {
+                panic!("not closed by the server")
+            };
+            assert_eq!(close.error_code, VarInt::from_u32(ErrorCode::SlowReader as u32));
+            assert_eq!(slow_readers.load(Relaxed), 1);
+        });
+    }
+
+    #[test]
+    fn what_was_delivered_before_a_close_arrives() {
+        System::new().block_on(async {
+            let (near, far) = connect().await;
+            let session = Session::new(far, world(), Arc::default()).start();
+            let (mut to_server, from_server) = near.open_bi().await.unwrap();
+            // A frame that never ends keeps the lobby out of this.
+            to_server.write_all(&[0]).await.unwrap();
+            let mut frames = FrameReader::new(from_server, MAX_FROM_WORLD);
+            session.send(Deliver(vec![0, 0, 0, 2, 7, 8].into())).await.unwrap();
+            assert_eq!(frames.next_frame().await.unwrap().as_deref(), Some(&[7, 8][..]));
+            session.send(Deliver(vec![0, 0, 0, 1, 9].into())).await.unwrap();
+            session.send(Close { code: ErrorCode::Kicked, message: "out".into() }).await.unwrap();
+            assert_eq!(frames.next_frame().await.unwrap().as_deref(), Some(&[9][..]));
+            assert!(frames.next_frame().await.unwrap().is_none());
+            let ConnectionError::ApplicationClosed(close) = near.closed().await else {
+                panic!("not closed by the server")
+            };
+            assert_eq!(
+                (close.error_code, &close.reason[..]),
+                (VarInt::from_u32(ErrorCode::Kicked as u32), &b"out"[..])
+            );
+        });
+    }
+
+    fn world() -> Addr<WorldServer> {
+        let check = Box::new(|_: &str, _: &_| Ok(()));
+        let signer = TicketSigner::from_seed(&[1; 32]);
+        let lobby = Lobby::new(LobbyConfig::default(), Vec::new(), check, Box::new(|| [2; 16]), signer);
+        WorldServer::new(lobby, Clock::start().0, oneshot::channel().0).start()
+    }
+
+    /// The client's end and the server's end of a new connection. Their endpoints live as long as they do.
+    async fn connect() -> (Connection, Connection) {
+        let identity = Identity::generate().unwrap();
+        let loopback = "127.0.0.1:0".parse().unwrap();
+        let server = endpoint::listen(loopback, &identity, &[ALPN_WORLD]).unwrap();
+        let mut client = Endpoint::client(loopback).unwrap();
+        let verifier = FingerprintVerifier::pinned(identity.fingerprint());
+        client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));
+        let near = client.connect(server.local_addr().unwrap(), "ambit").unwrap();
+        let (near, far) = tokio::join!(near, async { server.accept().await.unwrap().await });
+        (near.unwrap(), far.unwrap())
+    }
+}

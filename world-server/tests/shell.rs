@@ -1,0 +1,414 @@
+//! The shells over real sockets: a whole server in this process, and clients that speak the bare protocol.
+//!
+//! What the lobby and rooms decide is tested beside them; here is only what needs a socket, a thread or a panic.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use ambit_game_server::carrier::FrameReader;
+use ambit_game_server::config::{BadParameter, Parameters};
+use ambit_game_server::logic::game::{Game, Refusal};
+use ambit_game_server::logic::registry::{GameInfo, Registry};
+use ambit_game_server::logic::world::World;
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::game::{ClientToGame, GameToClient, Join, Leave, client_to_game, game_to_client};
+use ambit_proto::control::world::{
+    ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, RequestTicket, StartRoom, Ticket, WorldToClient,
+    client_to_world::Body, world_to_client::Body as Answer,
+};
+use ambit_proto::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::message::Action;
+use ambit_proto::quic::{self, ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier};
+use ambit_proto::schema::{Codec, ComponentSpec, Kind, Schema};
+use ambit_world_server::config::Config;
+use ambit_world_server::{Addresses, Server};
+use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream};
+
+/// Far longer than anything here takes: a test that fails ends all the same.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_player_gets_from_the_lobby_into_the_game_and_back() {
+    let server = Running::start(&[]);
+    let mut ann = Client::hello(&server, "ann").await;
+    let ticket = ann.open_room("field").await;
+    assert_eq!(ticket.certificate_sha256, server.addresses.fingerprint.0);
+
+    let mut game = InGame::join(&ticket).await;
+    let joined = game.joined().await;
+    assert_eq!(joined.room, ticket.room);
+    assert!(joined.schema.is_some_and(|schema| schema.game == "field"));
+    let datagram = within(game.connection.read_datagram()).await.expect("the first datagram");
+    assert!(!datagram.is_empty());
+
+    game.say(client_to_game::Body::Leave(Leave {})).await;
+    assert_eq!(game.out().await, ErrorCode::ErrorUnspecified);
+    let left = ann.until(|answer| if let Answer::RoomLeft(left) = answer { Some(left) } else { None }).await;
+    assert_eq!(left.room, ticket.room);
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ticket_is_good_once_and_a_second_connection_takes_over() {
+    let server = Running::start(&[]);
+    let mut ann = Client::hello(&server, "ann").await;
+    let ticket = ann.open_room("field").await;
+    let mut first = InGame::join(&ticket).await;
+    first.joined().await;
+
+    assert_eq!(InGame::join(&ticket).await.error().await, ErrorCode::TicketUsed);
+    let mut forged = ticket.clone();
+    forged.ticket[70] ^= 1;
+    assert_eq!(InGame::join(&forged).await.error().await, ErrorCode::BadTicket);
+
+    let again = ann.ask(Body::RequestTicket(RequestTicket {})).await;
+    let Answer::Ticket(again) = again else { panic!("{again:?}") };
+    let mut second = InGame::join(&again).await;
+    second.joined().await;
+    assert_eq!(first.out().await, ErrorCode::TakenOver);
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_that_panics_takes_nobody_else_along() {
+    let server = Running::start(&[]);
+    let mut ann = Client::hello(&server, "ann").await;
+    let mut bob = Client::hello(&server, "bob").await;
+    let (bad, good) = (ann.open_room("bomb").await, bob.open_room("field").await);
+    let mut inside = InGame::join(&good).await;
+    inside.joined().await;
+
+    let mut victim = InGame::join(&bad).await;
+    victim.joined().await;
+    assert_eq!(victim.out().await, ErrorCode::RoomCrashed);
+    assert_eq!(closed_with(&victim.connection).await, ErrorCode::RoomCrashed);
+    let left = ann.until(|answer| if let Answer::RoomLeft(left) = answer { Some(left) } else { None }).await;
+    assert_eq!(left.reason(), ErrorCode::RoomCrashed);
+
+    within(inside.connection.read_datagram()).await.expect("the other room goes on");
+    ann.open_room("field").await;
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_message_is_refused_and_closed() {
+    let server = Running::start(&[]);
+    let mut oversize = Client::hello(&server, "ann").await;
+    oversize.to_server.write_all(&16_385_u32.to_be_bytes()).await.unwrap();
+    assert_eq!(closed_with(&oversize.connection).await, ErrorCode::MessageTooLarge);
+
+    let mut nonsense = Client::hello(&server, "bob").await;
+    nonsense.to_server.write_all(&[0, 0, 0, 3, 0xff, 0xff, 0xff]).await.unwrap();
+    assert_eq!(closed_with(&nonsense.connection).await, ErrorCode::Malformed);
+
+    let ticket = Client::hello(&server, "cid").await.open_room("field").await;
+    let mut game = InGame::connect(&ticket).await;
+    game.to_server.write_all(&4_097_u32.to_be_bytes()).await.unwrap();
+    assert_eq!(game.error().await, ErrorCode::MessageTooLarge);
+    Client::hello(&server, "dan").await;
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_is_closed_and_nobody_waits_for_it() {
+    let server = Running::start(&[]);
+    let mut busy = Client::hello(&server, "busy").await;
+    let mut lazy = Client::hello(&server, "lazy").await;
+    for number in 0..40 {
+        // A room's name and parameters make the list long, so that few answers fill the queue.
+        let room = CreateRoom { name: format!("room {number}"), game: "field".into(), ..CreateRoom::default() };
+        let _ = busy.ask(Body::CreateRoom(room)).await;
+        let _ = busy.ask(Body::LeaveRoom(LeaveRoom {})).await;
+    }
+    let closed = lazy.connection.clone();
+    let flood = async {
+        // The lobby refuses most of these, but each is answered, and no answer is read.
+        for request in 1..=u64::MAX {
+            let message = ClientToWorld { request, body: Some(Body::ListRooms(ListRooms { subscribe: true })) };
+            if lazy.to_server.write_all(&encode_frame(&message)).await.is_err() {
+                break;
+            }
+        }
+    };
+    within(flood).await;
+    let code = closed_with(&closed).await;
+    assert!([ErrorCode::SlowReader, ErrorCode::RateLimited].contains(&code), "{code:?}");
+    assert!(matches!(busy.ask(Body::ListRooms(ListRooms::default())).await, Answer::RoomList(_) | Answer::Error(_)));
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_and_half_open_connections_end_by_themselves() {
+    let server = Running::start(&["--max-connections-per-address", "1"]);
+    let first = connect(&server.addresses, ALPN_WORLD).await;
+    let second = connect(&server.addresses, ALPN_WORLD).await;
+    assert_eq!(closed_with(&second).await, ErrorCode::TooManyFromAddress);
+    assert_eq!(closed_with(&first).await, ErrorCode::Idle, "no hello came");
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_ends_tells_lobby_and_game() {
+    let server = Running::start(&[]);
+    let mut ann = Client::hello(&server, "ann").await;
+    let ticket = ann.open_room("field").await;
+    let mut game = InGame::join(&ticket).await;
+    game.joined().await;
+
+    server.server.begin_shutdown();
+    ann.until(|answer| if let Answer::Goodbye(bye) = answer { Some(bye) } else { None }).await;
+    assert_eq!(closed_with(&ann.connection).await, ErrorCode::Draining);
+    assert!([ErrorCode::Draining, ErrorCode::RoomClosed].contains(&game.out().await));
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_tells_health_and_figures() {
+    let server = Running::start(&[]);
+    let _ann = Client::hello(&server, "ann").await;
+    let address = server.addresses.http.expect("HTTP is on");
+    assert!(http(address, "/healthz").await.starts_with("HTTP/1.1 200"));
+    assert!(http(address, "/metrics").await.contains("\nambit_connections 1\n"));
+    assert!(http(address, "/").await.contains("<h2>Rooms</h2>"));
+    assert!(http(address, "/nothing").await.starts_with("HTTP/1.1 404"));
+    server.end();
+}
+
+#[tokio::test]
+async fn a_taken_port_is_an_error_that_says_so() {
+    let server = Running::start(&[]);
+    let address = server.addresses.world;
+    let scratch = Scratch::new();
+    let config = scratch.config(&["--listen", &address.to_string()]);
+    let error = Server::start(config, registry()).unwrap_err().to_string();
+    assert!(error.contains(&format!("port {} is taken", address.port())), "{error}");
+    server.end();
+}
+
+/// A server for one test, with a directory of its own.
+struct Running {
+    server: Server,
+    addresses: Addresses,
+    _scratch: Scratch,
+}
+
+struct Scratch(PathBuf);
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        let scratch = Scratch::new();
+        let server = Server::start(scratch.config(arguments), registry()).expect("a server");
+        Self { addresses: server.addresses(), server, _scratch: scratch }
+    }
+
+    fn end(self) {
+        self.server.shutdown().expect("a clean end");
+    }
+}
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("ambit-shell-{}-{number}", std::process::id())))
+    }
+
+    fn config(&self, arguments: &[&str]) -> Config {
+        let data = self.0.display().to_string();
+        let mut all = vec!["world-server", "--http", "127.0.0.1:0", "--data-dir", &data];
+        if !arguments.contains(&"--listen") {
+            all.extend(["--listen", "127.0.0.1:0"]);
+        }
+        all.extend(arguments);
+        Config::from_arguments(all).expect("good arguments")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn registry() -> Registry {
+    let info = GameInfo { name: "bomb", description: "goes off", min_players: 1, join_running: true, parameters: &[] };
+    Registry::standard().with(info, make_bomb)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as the registry wants it")]
+fn make_bomb(_: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
+    Ok(Box::new(Bomb))
+}
+
+/// A game that panics as soon as a player is in.
+struct Bomb;
+
+impl Game for Bomb {
+    fn schema(&self) -> Schema {
+        let path = ComponentSpec::public("path", Codec::Path);
+        let player = Kind { name: "player".into(), components: vec![path], sight: None };
+        Schema { game: "bomb".into(), kinds: vec![player], ..Schema::default() }
+    }
+
+    fn start(&mut self, _: &mut World) {}
+
+    fn join(&mut self, _: &mut World, _: PlayerId, _: &str) -> ObjectId {
+        panic!("this bomb goes off as soon as a player is in");
+    }
+
+    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Err(Refusal(ErrorCode::UnknownCommand))
+    }
+
+    fn step(&mut self, _: &mut World, _: Duration) {}
+}
+
+/// A lobby connection.
+struct Client {
+    connection: Connection,
+    to_server: SendStream,
+    from_server: FrameReader<RecvStream>,
+    request: u64,
+}
+
+impl Client {
+    async fn hello(server: &Running, name: &str) -> Self {
+        let connection = connect(&server.addresses, ALPN_WORLD).await;
+        let (to_server, from_server) = connection.open_bi().await.expect("a stream");
+        let from_server = FrameReader::new(from_server, MAX_FROM_WORLD);
+        let mut client = Self { connection, to_server, from_server, request: 0 };
+        let hello = Hello { version: 1, name: name.into(), ..Hello::default() };
+        let answer = client.ask(Body::Hello(hello)).await;
+        assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+        client
+    }
+
+    async fn ask(&mut self, body: Body) -> Answer {
+        self.request += 1;
+        let message = ClientToWorld { request: self.request, body: Some(body) };
+        self.to_server.write_all(&encode_frame(&message)).await.expect("an open stream");
+        loop {
+            let message = self.next().await;
+            if message.request == self.request {
+                return message.body.expect("a known answer");
+            }
+        }
+    }
+
+    /// Makes a room, starts it, and gives the ticket.
+    async fn open_room(&mut self, game: &str) -> Ticket {
+        let room = CreateRoom { name: format!("a {game}"), game: game.into(), ..CreateRoom::default() };
+        let created = self.ask(Body::CreateRoom(room)).await;
+        let Answer::RoomCreated(created) = created else { panic!("{created:?}") };
+        let room = created.room.expect("a room").id;
+        let joined = self.ask(Body::JoinRoom(JoinRoom { room, password: String::new() })).await;
+        assert!(matches!(joined, Answer::RoomJoined(_)), "{joined:?}");
+        let started = self.ask(Body::StartRoom(StartRoom {})).await;
+        assert!(matches!(started, Answer::Done(_)), "{started:?}");
+        self.until(|answer| if let Answer::Ticket(ticket) = answer { Some(ticket) } else { None }).await
+    }
+
+    /// Reads until something comes that is wanted.
+    async fn until<T>(&mut self, wanted: impl Fn(Answer) -> Option<T>) -> T {
+        loop {
+            if let Some(found) = self.next().await.body.and_then(&wanted) {
+                return found;
+            }
+        }
+    }
+
+    async fn next(&mut self) -> WorldToClient {
+        within(self.from_server.next()).await.expect("a message").expect("an open stream")
+    }
+}
+
+/// A game connection.
+struct InGame {
+    connection: Connection,
+    to_server: SendStream,
+    from_server: FrameReader<RecvStream>,
+}
+
+impl InGame {
+    async fn connect(ticket: &Ticket) -> Self {
+        let pin = Fingerprint::try_from(ticket.certificate_sha256.as_slice()).expect("a fingerprint");
+        let connection = dial(ticket.address.parse().expect("an address"), pin, ALPN_GAME).await;
+        let (to_server, from_server) = connection.open_bi().await.expect("a stream");
+        Self { connection, to_server, from_server: FrameReader::new(from_server, MAX_FROM_GAME) }
+    }
+
+    async fn join(ticket: &Ticket) -> Self {
+        let mut game = Self::connect(ticket).await;
+        game.say(client_to_game::Body::Join(Join { version: 1, ticket: ticket.ticket.clone() })).await;
+        game
+    }
+
+    async fn say(&mut self, body: client_to_game::Body) {
+        let message = ClientToGame { body: Some(body) };
+        self.to_server.write_all(&encode_frame(&message)).await.expect("an open stream");
+    }
+
+    async fn next(&mut self) -> game_to_client::Body {
+        let message: Option<GameToClient> = within(self.from_server.next()).await.expect("a message");
+        message.expect("an open stream").body.expect("a known message")
+    }
+
+    async fn joined(&mut self) -> ambit_proto::control::game::Joined {
+        match self.next().await {
+            game_to_client::Body::Joined(joined) => joined,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn error(&mut self) -> ErrorCode {
+        match self.next().await {
+            game_to_client::Body::Error(error) => error.code(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn out(&mut self) -> ErrorCode {
+        match self.next().await {
+            game_to_client::Body::Out(out) => out.reason(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+async fn connect(addresses: &Addresses, alpn: &[u8]) -> Connection {
+    dial(addresses.world, addresses.fingerprint, alpn).await
+}
+
+async fn dial(address: std::net::SocketAddr, pin: Fingerprint, alpn: &[u8]) -> Connection {
+    let mut endpoint = Endpoint::client("127.0.0.1:0".parse().expect("an address")).expect("a socket");
+    endpoint.set_default_client_config(quic::client_config(alpn, FingerprintVerifier::pinned(pin)));
+    within(endpoint.connect(address, "ambit").expect("a good name")).await.expect("a connection")
+}
+
+/// The code with which the server closed the connection.
+async fn closed_with(connection: &Connection) -> ErrorCode {
+    match within(connection.closed()).await {
+        ConnectionError::ApplicationClosed(close) => {
+            ErrorCode::try_from(close.error_code.into_inner() as i32).expect("a known code")
+        }
+        other => panic!("{other}"),
+    }
+}
+
+async fn within<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, future).await.expect("an answer in time")
+}
+
+async fn http(address: std::net::SocketAddr, path: &str) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut stream = tokio::net::TcpStream::connect(address).await.expect("HTTP");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: ambit\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("an open stream");
+    let mut answer = String::new();
+    within(stream.read_to_string(&mut answer)).await.expect("an answer");
+    answer
+}
