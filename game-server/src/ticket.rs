@@ -47,7 +47,9 @@ pub struct Ticket {
     pub host: String,
     /// The last second, counted from 1970, at which it is good.
     pub expires_unix_s: u64,
-    /// What tells two tickets apart.
+    /// How many tickets the lobby had issued when it issued this one. Ascends, so that all tickets up to one can be voided.
+    pub serial: u64,
+    /// What tells two tickets apart, and can't be guessed.
     pub nonce: [u8; 16],
 }
 
@@ -68,6 +70,8 @@ struct Body {
     expires_unix_s: u64,
     #[prost(bytes = "vec", tag = "7")]
     nonce: Vec<u8>,
+    #[prost(uint64, tag = "8")]
+    serial: u64,
 }
 
 /// Why a ticket was refused.
@@ -83,8 +87,8 @@ pub enum TicketError {
     #[error("the ticket is for another host or room")]
     Foreign,
     /// The player was put out of the room after it was made.
-    #[error("the player was put out of this room")]
-    Barred,
+    #[error("the player has left this room since the ticket was issued")]
+    Void,
     /// Its time is over.
     #[error("the ticket has expired; ask the lobby for a new one")]
     Expired,
@@ -103,7 +107,7 @@ impl TicketError {
             Self::Malformed => "malformed",
             Self::Forged => "forged",
             Self::Foreign => "foreign",
-            Self::Barred => "barred",
+            Self::Void => "void",
             Self::Expired => "expired",
             Self::Used => "used",
             Self::Crowded => "crowded",
@@ -114,7 +118,7 @@ impl TicketError {
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::Malformed | Self::Forged | Self::Foreign => ErrorCode::BadTicket,
-            Self::Barred => ErrorCode::Kicked,
+            Self::Void => ErrorCode::NotInRoom,
             Self::Expired => ErrorCode::TicketExpired,
             Self::Used => ErrorCode::TicketUsed,
             Self::Crowded => ErrorCode::RateLimited,
@@ -161,15 +165,15 @@ pub struct TicketVerifier {
     key: UnparsedPublicKey<[u8; 32]>,
     /// Used tickets by expiry, so that the oldest are forgotten first.
     used: BTreeSet<(u64, [u8; 16])>,
-    /// Who was put out for good, and until when tickets for them may still be about.
-    barred: BTreeMap<(RoomId, PlayerId), u64>,
+    /// Who has left a room: the newest ticket that is void, and until when such tickets may still be about.
+    voided: BTreeMap<(RoomId, PlayerId), (u64, u64)>,
     /// The latest expiry that was forgotten. Nothing that ends by then is accepted, whatever the clock says.
     forgotten_unix_s: u64,
     refused: BTreeMap<TicketError, u64>,
 }
 
 impl TicketVerifier {
-    /// Used tickets, and barred players, that are remembered at most. At a full 30 s lifetime this is 2,000 entries a
+    /// Used tickets, and players whose tickets are void, that are remembered at most. At a full 30 s lifetime this is 2,000 entries a
     /// second, more than handshakes allow; it takes about 4 MB.
     pub const REMEMBERED: usize = 65_536;
 
@@ -180,7 +184,7 @@ impl TicketVerifier {
         Some(Self {
             key: UnparsedPublicKey::new(&ED25519, key),
             used: BTreeSet::new(),
-            barred: BTreeMap::new(),
+            voided: BTreeMap::new(),
             forgotten_unix_s: 0,
             refused: BTreeMap::new(),
         })
@@ -205,16 +209,15 @@ impl TicketVerifier {
         verdict
     }
 
-    /// The player was put out of `room` for good: tickets that it still holds are void. It may not be called for one
-    /// who may come back with a new ticket.
+    /// The player has left `room`: tickets that it still holds, up to that serial, are void. With a newer one it may come back.
     ///
-    /// At the bound the bar is dropped: the player can then enter with a ticket at hand, until that expires.
-    pub fn bar(&mut self, now_unix_s: u64, room: RoomId, player: PlayerId) {
-        if self.barred.len() >= Self::REMEMBERED {
-            self.barred.retain(|_, until_unix_s| *until_unix_s >= now_unix_s);
+    /// At the bound nothing is voided: the player can then enter with a ticket at hand, until that expires.
+    pub fn void(&mut self, now_unix_s: u64, room: RoomId, player: PlayerId, serial: u64) {
+        if self.voided.len() >= Self::REMEMBERED {
+            self.voided.retain(|_, (_, until_unix_s)| *until_unix_s >= now_unix_s);
         }
-        if self.barred.len() < Self::REMEMBERED {
-            self.barred.insert((room, player), now_unix_s + LIFETIME_S);
+        if self.voided.len() < Self::REMEMBERED {
+            self.voided.insert((room, player), (serial, now_unix_s + LIFETIME_S));
         }
     }
 
@@ -234,8 +237,8 @@ impl TicketVerifier {
         if ticket.host != own_address || !runs(ticket.room) {
             return Err(TicketError::Foreign);
         }
-        if self.barred.get(&(ticket.room, ticket.player)).is_some_and(|until_unix_s| *until_unix_s >= now_unix_s) {
-            return Err(TicketError::Barred);
+        if self.voided.get(&(ticket.room, ticket.player)).is_some_and(|&(serial, _)| ticket.serial <= serial) {
+            return Err(TicketError::Void);
         }
         if ticket.expires_unix_s < now_unix_s || ticket.expires_unix_s <= self.forgotten_unix_s {
             return Err(TicketError::Expired);
@@ -283,6 +286,7 @@ impl From<&Ticket> for Body {
             host: ticket.host.clone(),
             expires_unix_s: ticket.expires_unix_s,
             nonce: ticket.nonce.to_vec(),
+            serial: ticket.serial,
         }
     }
 }
@@ -301,6 +305,7 @@ impl TryFrom<Body> for Ticket {
             host: body.host,
             expires_unix_s: body.expires_unix_s,
             nonce: body.nonce.try_into().map_err(|_| TicketError::Malformed)?,
+            serial: body.serial,
         })
     }
 }
@@ -398,11 +403,14 @@ mod tests {
     }
 
     #[test]
-    fn who_was_put_out_cannot_come_back_with_a_ticket_at_hand() {
+    fn who_has_left_cannot_come_back_with_a_ticket_at_hand_but_with_a_new_one() {
         let mut verifier = verifier();
-        verifier.bar(NOW, RoomId(5), PlayerId(7));
-        assert_eq!(show(&mut verifier, NOW, &signer().sign(&ticket(1))), Err(TicketError::Barred));
-        let other = Ticket { player: PlayerId(8), ..ticket(2) };
+        verifier.void(NOW, RoomId(5), PlayerId(7), 41);
+        let old = Ticket { serial: 41, ..ticket(1) };
+        assert_eq!(show(&mut verifier, NOW, &signer().sign(&old)), Err(TicketError::Void));
+        let new = Ticket { serial: 42, ..ticket(2) };
+        assert!(show(&mut verifier, NOW, &signer().sign(&new)).is_ok());
+        let other = Ticket { player: PlayerId(8), ..ticket(3) };
         assert!(show(&mut verifier, NOW, &signer().sign(&other)).is_ok());
     }
 
@@ -443,6 +451,7 @@ mod tests {
             host: HERE.into(),
             expires_unix_s: NOW + LIFETIME_S,
             nonce: nonce.to_be_bytes(),
+            serial: 0,
         }
     }
 

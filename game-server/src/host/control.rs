@@ -11,8 +11,8 @@ use std::time::Duration;
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
-    Configure, HostReady, HostStats, HostToWorld, OpenRoom, RenamePlayer, RoomOpened, WorldToHost, host_to_world,
-    world_to_host,
+    Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, RoomOpened, WorldToHost,
+    host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::host::{STATS_INTERVAL, VERSION};
@@ -129,9 +129,7 @@ impl Control<'_> {
             world_to_host::Body::CloseRoom(order) => {
                 self.close(RoomId(order.room), order.reason());
             }
-            world_to_host::Body::RemovePlayer(order) => {
-                self.remove(RoomId(order.room), PlayerId(order.player), order.reason());
-            }
+            world_to_host::Body::RemovePlayer(order) => self.remove(&order),
             world_to_host::Body::RenamePlayer(order) => self.rename(order),
             world_to_host::Body::Drain(_) => {}
         }
@@ -218,14 +216,13 @@ impl Control<'_> {
         }
     }
 
-    fn remove(&self, room: RoomId, player: PlayerId, reason: ErrorCode) {
-        if reason == ErrorCode::Kicked
-            && let Some(verifier) = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
-        {
-            verifier.bar(unix_now_s(), room, player);
+    fn remove(&self, order: &RemovePlayer) {
+        let (room, player) = (RoomId(order.room), PlayerId(order.player));
+        if let Some(verifier) = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            verifier.void(unix_now_s(), room, player, order.void_tickets_until);
         }
         if let Some(inlet) = self.shared.rooms.get(&room) {
-            inlet.post(Remove { player, reason });
+            inlet.post(Remove { player, reason: order.reason() });
         }
     }
 

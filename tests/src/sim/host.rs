@@ -125,7 +125,10 @@ impl SimHost {
             }
             world_to_host::Body::CloseRoom(order) => self.close_room(RoomId(order.room), order.reason()),
             world_to_host::Body::RemovePlayer(order) => {
-                self.remove(RoomId(order.room), PlayerId(order.player), order.reason());
+                let (room, player) = (RoomId(order.room), PlayerId(order.player));
+                let verifier = self.verifier.as_mut().expect("a host is configured before it has rooms");
+                verifier.void(now.micros() / 1_000_000, room, player, order.void_tickets_until);
+                self.remove(room, player, order.reason());
             }
             world_to_host::Body::RenamePlayer(order) => {
                 if let Some(room) = self.rooms.get_mut(&RoomId(order.room)) {

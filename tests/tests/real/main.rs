@@ -5,3 +5,4 @@ mod bots;
 mod consoles;
 mod processes;
 mod server;
+mod truth;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
-use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::event::{Value, ViewEvent};
 use ambit_client_core::client::request::Request;
 use ambit_proto::message::Action;
 
@@ -69,6 +69,21 @@ fn a_killed_client_resumes_with_its_token_and_takes_over_a_living_one() {
     let told = format!("{:?}", system.guest(0).events.last());
     assert!(told.contains("taken_over"), "{told}");
     assert_eq!(system.room(room).expect("it runs").stats().players, 2);
+}
+
+#[test]
+fn a_new_name_shows_on_the_avatar() {
+    let (mut system, _) = room_of(7, 2, &good(), &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")]);
+    system.request(0, Request::SetName("Zoë".into()));
+    system.run_for(Duration::from_secs(1));
+    let names = |system: &ambit_tests::sim::System| -> Vec<String> {
+        let t = system.guest(1).client.room_time(system.local(1)).expect("it plays");
+        let name = |value| if let Value::Text(name) = value { Some(name) } else { None };
+        system.guest(1).client.objects().filter_map(|seen| seen.value("name", t).and_then(name)).collect()
+    };
+    let mut seen = names(&system);
+    seen.sort_unstable();
+    assert_eq!(seen, ["Zoë", "player1"]);
 }
 
 #[test]

@@ -56,6 +56,31 @@ fn a_cut_line_is_made_good_from_the_newest_state() {
 }
 
 #[test]
+fn events_are_delivered_once_whatever_the_line_does() {
+    for seed in 30..34 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (mut system, room) = room_of(seed, 8, &bad(), &[("size", "40x40"), ("npcs", "20"), ("obstacles", "0")]);
+        romp(&mut system, &mut rng, 8, 40.0, 80);
+        system.run_for(Duration::from_secs(5));
+        let told = system.room(room).expect("it runs").stats().events;
+        let heard: u64 = (0..8).map(|guest| system.guest(guest).client.stats().events).sum();
+        assert!(told > 200, "seed {seed}: {told} events");
+        assert_eq!(heard, told, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_throttled_line_gets_the_newest_state_and_drops_nobody() {
+    let throttled: Impairment = "rate=64kbit,delay=40ms,loss=2".parse().expect("a valid line");
+    let mut rng = fastrand::Rng::with_seed(13);
+    let (mut system, room) = room_of(13, 6, &throttled, &[("size", "60x60"), ("npcs", "60"), ("obstacles", "0")]);
+    romp(&mut system, &mut rng, 6, 60.0, 60);
+    system.run_for(Duration::from_secs(5));
+    compare_pictures(&mut system, room);
+    assert!((0..6).all(|guest| system.guest(guest).client.is_playing()));
+}
+
+#[test]
 fn a_late_joiner_gets_the_inner_zone_nearest_first() {
     let (mut system, room) = room_of(5, 1, &good(), &[("size", "100x100"), ("npcs", "300"), ("obstacles", "0")]);
     let late = system.arrive("late", &good());

@@ -118,7 +118,8 @@ impl Lobby {
         let room = self.rooms.at_mut(id);
         if let Some(host) = room.hosted_by() {
             room.note_departure(now, player);
-            let remove = RemovePlayer { room: id.0, player: player.0, reason: reason.into() };
+            let void_tickets_until = self.counters.tickets;
+            let remove = RemovePlayer { room: id.0, player: player.0, reason: reason.into(), void_tickets_until };
             self.outbox.host(host, world_to_host::Body::RemovePlayer(remove));
         }
         self.settle_room(now, id);

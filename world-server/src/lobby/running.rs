@@ -185,15 +185,16 @@ impl Lobby {
         let room = self.rooms.at(known.room?);
         let Phase::Running { host } = room.phase else { return None };
         let host = self.hosts.get(host).expect("a room runs on a host that is there");
+        self.counters.tickets += 1;
         let ticket = Ticket {
             room: room.id,
             player,
             name: known.name().as_str().to_owned(),
             host: host.address.clone(),
             expires_unix_s: (self.config.epoch_unix + now.since(LocalTime::ZERO)).as_secs() + LIFETIME_S,
+            serial: self.counters.tickets,
             nonce,
         };
-        self.counters.tickets += 1;
         Some(world::Ticket {
             room: ticket.room.0,
             address: ticket.host.clone(),

@@ -58,6 +58,11 @@ impl Bodies {
         Some(avatar)
     }
 
+    /// How many avatars there are, the dead and the veiled included.
+    pub(super) fn avatars(&self) -> usize {
+        self.avatars.len()
+    }
+
     pub(super) fn avatar(&self, player: PlayerId) -> Option<ObjectId> {
         self.avatars.get(&player).copied()
     }

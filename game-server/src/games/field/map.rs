@@ -13,8 +13,13 @@ use crate::logic::world::World;
 /// An obstacle for so many square metres at most: what lies closer leaves no way through.
 pub(super) const M2_PER_OBSTACLE: u32 = 8;
 
-/// Newcomers appear so far from the middle at most.
-const SPAWN_RADIUS_M: f32 = 20.0;
+/// A few newcomers appear so far from the middle at most: two of them are never more than a cell of 10 m apart, and so in sight
+/// of each other.
+const SPAWN_NEAR_M: f32 = 4.9;
+/// How many are a few. The circle's area grows with more.
+const A_FEW: usize = 8;
+/// The largest circle.
+const SPAWN_FAR_M: f32 = 20.0;
 /// The circle about the middle that is always free.
 const CLEARING_M: f32 = 3.0;
 const HEIGHT_M: f32 = 3.0;
@@ -72,16 +77,17 @@ pub(super) fn free_place(world: &World, rng: &mut Rng) -> Position {
     first_free(world, rng, place)
 }
 
-/// Near the middle, where newcomers meet: nearer ones are likelier.
-pub(super) fn spawn_place(world: &World, rng: &mut Rng) -> Position {
-    let middle = middle(world);
+/// Near the middle, where newcomers meet, one of `crowd` players.
+pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Position {
+    let (middle, radius) = (middle(world), spawn_radius(crowd));
     first_free(world, rng, |rng| {
         let (x, y) = in_unit_circle(rng);
-        // The fifth power of the distance: three of four are within 10 m.
-        let squared = x * x + y * y;
-        let scale = SPAWN_RADIUS_M * squared * squared;
-        Position::on_ground(middle.x + x * scale, middle.y + y * scale)
+        Position::on_ground(middle.x + x * radius, middle.y + y * radius)
     })
+}
+
+fn spawn_radius(crowd: usize) -> f32 {
+    (SPAWN_NEAR_M * (crowd.max(A_FEW) as f32 / A_FEW as f32).sqrt()).min(SPAWN_FAR_M)
 }
 
 /// Whether somebody can stand there, with a gap to all around.
@@ -159,24 +165,33 @@ mod tests {
     }
 
     #[test]
-    fn newcomers_are_free_to_move_near_the_middle_and_mostly_in_sight_of_each_other() {
+    fn a_few_newcomers_are_free_to_move_and_in_sight_of_each_other() {
         let world = map(200.0, 200.0, 600, 6);
-        let places: Vec<_> = (0..400).map(|player| spawn_place(&world, &mut world.rng_for(1, player))).collect();
-        for &place in &places {
-            assert!(is_free(&world, place));
-            assert!(place.distance(middle(&world)) <= SPAWN_RADIUS_M + 0.01);
-        }
+        let places: Vec<_> = (0..400).map(|player| spawn_place(&world, 8, &mut world.rng_for(1, player))).collect();
         let cell = |place: &Position| world.grid().cell_at(*place);
-        let pairs = places.windows(2).filter(|pair| cell(&pair[0]).distance(cell(&pair[1])) <= 1).count();
-        assert!(pairs * 100 > places.len() * 80, "{pairs} of {}", places.len());
+        for place in &places {
+            assert!(is_free(&world, *place));
+            assert!(places.iter().all(|other| cell(other).distance(cell(place)) <= 1));
+        }
         assert!(places.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn many_newcomers_spread_but_not_far() {
+        let world = map(200.0, 200.0, 600, 6);
+        let far = |crowd| {
+            let places = (0..400).map(|player| spawn_place(&world, crowd, &mut world.rng_for(1, player)));
+            places.map(|place| place.distance(middle(&world))).fold(0.0, f32::max)
+        };
+        assert!(far(8) < far(32) && far(32) < far(100));
+        assert!(far(10_000) <= SPAWN_FAR_M + 0.01);
     }
 
     #[test]
     fn on_a_tiny_map_newcomers_appear_on_the_map() {
         let world = map(10.0, 10.0, 12, 7);
         let mut rng = Rng::with_seed(1);
-        assert!((0..200).all(|_| is_free(&world, spawn_place(&world, &mut rng))));
+        assert!((0..200).all(|_| is_free(&world, spawn_place(&world, 8, &mut rng))));
     }
 
     fn map(width: f32, height: f32, count: u32, seed: u64) -> World {

@@ -140,7 +140,7 @@ impl Game for Field {
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
         self.settle(world);
         let mut rng = world.rng_for(Dice::Player as u64, player.0);
-        let place = map::spawn_place(world, &mut rng);
+        let place = map::spawn_place(world, self.bodies.avatars() + 1, &mut rng);
         let avatar = table::spawn_avatar(world, place, name);
         self.bodies.add_avatar(player, avatar, rng);
         avatar

@@ -47,13 +47,14 @@ impl Field {
 
     /// The dead come back, now and somewhere else.
     pub(super) fn return_to_life(&mut self, world: &mut World, target: ObjectId) {
+        let avatars = self.bodies.avatars();
         let Some(body) = self.bodies.get_mut(target).filter(|body| body.dead) else { return };
         let now = world.now();
         body.dead = false;
         let (place, health) = match body.role {
             Role::Avatar(_) => {
                 world.set_flag(target, ALIVE, now, true);
-                (map::spawn_place(world, &mut body.rng), AVATAR_HEALTH)
+                (map::spawn_place(world, avatars, &mut body.rng), AVATAR_HEALTH)
             }
             Role::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
         };
