@@ -30,6 +30,7 @@ use crate::host::{Place, Shared};
 use crate::room::{Input, Output, Room};
 use crate::room_files::RoomFiles;
 use crate::stats::RoomStats;
+use crate::ticket::Ticket;
 
 /// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its turn with the rest.
 pub(crate) const MAILBOX: usize = 64;
@@ -47,8 +48,7 @@ pub(crate) struct Tick {
 #[rtype(result = "()")]
 pub(crate) struct Attach {
     pub(crate) client: ClientId,
-    pub(crate) player: PlayerId,
-    pub(crate) name: String,
+    pub(crate) ticket: Ticket,
     pub(crate) line: Line,
 }
 
@@ -68,6 +68,8 @@ pub(crate) struct Leave(pub(crate) ClientId);
 pub(crate) struct Remove {
     pub(crate) player: PlayerId,
     pub(crate) reason: ErrorCode,
+    /// Tickets up to this serial are void. Who came with a newer one has come back since, and stays.
+    pub(crate) void_tickets_until: u64,
 }
 
 /// The WorldServer says that a player has another name.
@@ -92,6 +94,8 @@ pub(crate) struct Line {
 
 struct Client {
     player: PlayerId,
+    /// Of the ticket that it came with.
+    serial: u64,
     line: Line,
 }
 
@@ -143,6 +147,9 @@ impl GameServer {
         for output in std::mem::take(&mut self.outputs) {
             match output {
                 Output::Datagram { client, bytes } => self.send(client, bytes),
+                Output::Deaf { client } => {
+                    self.part(client, ErrorCode::SlowReader, "nothing was confirmed for too long");
+                }
                 Output::Superseded { client } => self.part(client, ErrorCode::TakenOver, "the player came in again"),
                 Output::PlayerOut { player, reason } => self.tell_player_out(player, reason),
                 Output::Finished => self.finish(ErrorCode::RoomClosed, "the game is over", ctx),
@@ -180,14 +187,21 @@ impl GameServer {
         }
     }
 
-    fn attach(&mut self, client: ClientId, player: PlayerId, name: String, line: Line) {
+    fn attach(&mut self, client: ClientId, ticket: Ticket, line: Line) {
+        let Ticket { player, name, serial, .. } = ticket;
+        // The player may have left while this was waiting for its turn.
+        if self.setup.shared.is_void(self.setup.id, player, serial) {
+            let error = codes::error(ErrorCode::NotInRoom, "you have left this room");
+            self.last_words(&line, game_to_client::Body::Error(error), ErrorCode::NotInRoom);
+            return;
+        }
         if self.setup.room.avatar(player).is_none() && self.seats_taken() >= self.setup.capacity {
             let error = codes::error(ErrorCode::RoomFull, format!("the room has {} seats", self.setup.capacity));
             self.last_words(&line, game_to_client::Body::Error(error), ErrorCode::RoomFull);
             return;
         }
         self.say(&line, Control::Message(GameToClient { body: Some(game_to_client::Body::Joined(self.joined())) }));
-        self.clients.insert(client, Client { player, line });
+        self.clients.insert(client, Client { player, serial, line });
         self.inputs.push(Input::Join { client, player, name });
     }
 
@@ -320,7 +334,7 @@ impl Handler<Attach> for GameServer {
     type Result = ();
 
     fn handle(&mut self, new: Attach, _: &mut Self::Context) {
-        self.attach(new.client, new.player, new.name, new.line);
+        self.attach(new.client, new.ticket, new.line);
     }
 }
 
@@ -343,8 +357,12 @@ impl Handler<Leave> for GameServer {
 impl Handler<Remove> for GameServer {
     type Result = ();
 
-    fn handle(&mut self, Remove { player, reason }: Remove, _: &mut Self::Context) {
-        self.remove(player, reason, "you are out of the room");
+    fn handle(&mut self, order: Remove, _: &mut Self::Context) {
+        let Remove { player, reason, void_tickets_until } = order;
+        let is_back = |client: &Client| client.player == player && client.serial > void_tickets_until;
+        if !self.clients.values().any(is_back) {
+            self.remove(player, reason, "you are out of the room");
+        }
     }
 }
 

@@ -59,7 +59,8 @@ pub const ROOM: &[Parameter] = &[
         key: "outer",
         default: "2",
         allowed: Allowed::Whole { min: 1, max: 40 },
-        about: "radius of the zone in which they go on being followed, in cells; at least inner",
+        about: "radius of the zone in which they go on being followed, in cells; at least inner. If both are the same, whoever \
+                paces along a border costs messages at every step",
     },
     Parameter {
         key: "margin",

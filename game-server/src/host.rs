@@ -23,19 +23,21 @@ use actix::{Arbiter, ArbiterHandle};
 use ambit_proto::codes;
 use ambit_proto::control::host::HostToWorld;
 use ambit_proto::control::world::Error;
-use ambit_proto::ids::RoomId;
+use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::quic::Fingerprint;
 use anyhow::Context as _;
 use dashmap::DashMap;
 use quinn::Connection;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 pub use self::control::Ended;
-use self::counters::Counters;
+use self::counters::{Counters, Drop as Dropped};
 use self::inlet::RoomInlet;
+use crate::accept::DoorCounters;
 use crate::carrier::HostEnd;
 use crate::clock_thread::ClockThread;
 use crate::logic::registry::Registry;
+use crate::places::Places;
 use crate::ticket::{Ticket, TicketVerifier};
 
 /// News of rooms that may wait for the control task. It reads them without pause, so that this is reached only when the
@@ -44,7 +46,10 @@ const NEWS: usize = 4_096;
 
 /// Connections that have not joined yet. More at a time than a burst of players after a restart; each is given five
 /// seconds. Beyond it new ones are closed with `too_many_connections`.
-const GREETINGS: usize = 1_024;
+const GREETINGS: usize = 2_048;
+
+/// Those of one address: as many as bots on one machine, or players behind one router, begin at a time.
+const GREETINGS_PER_ADDRESS: usize = 512;
 
 /// What a host is told at its start.
 #[derive(Clone, Debug)]
@@ -70,8 +75,8 @@ pub(crate) struct Shared {
     pub(crate) config: HostConfig,
     pub(crate) registry: Registry,
     pub(crate) rooms: DashMap<RoomId, Arc<RoomInlet>>,
-    pub(crate) counters: Counters,
-    pub(crate) greetings: Semaphore,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) greetings: Places,
     pub(crate) clock_thread: ClockThread,
     /// `None` until the WorldServer has said what tickets are checked against.
     pub(crate) tickets: Mutex<Option<TicketVerifier>>,
@@ -102,6 +107,7 @@ impl Shared {
     pub(crate) fn tell(&self, news: HostToWorld) {
         // Full only when the link is about to be given up anyway: then all players go back to the lobby.
         if self.news.try_send(news).is_err() {
+            self.counters.dropped(Dropped::NewsFull);
             tracing::error!("the WorldServer does not take this host's news");
         }
     }
@@ -116,6 +122,12 @@ impl Shared {
         verifier
             .verify(unix_now_s(), token, &self.config.address, runs)
             .map_err(|refused| codes::error(refused.code(), refused.to_string()))
+    }
+
+    /// Whether a ticket that was good when it was shown has become void since.
+    pub(crate) fn is_void(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
+        let tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        tickets.as_ref().is_some_and(|verifier| verifier.is_void(room, player, serial))
     }
 
     /// The arbiter with the fewest rooms.
@@ -151,8 +163,8 @@ impl GameHost {
             config,
             registry,
             rooms: DashMap::new(),
-            counters: Counters::default(),
-            greetings: Semaphore::new(GREETINGS),
+            counters: Arc::default(),
+            greetings: Places::new(GREETINGS, GREETINGS_PER_ADDRESS),
             clock_thread: ClockThread::start().context("cannot start the clock thread")?,
             tickets: Mutex::new(None),
             news: news_in,
@@ -163,7 +175,13 @@ impl GameHost {
 
     /// Serves one game connection (ALPN `ambit-game/1`) to its end.
     pub async fn serve(&self, connection: Connection) {
+        let _counted = self.shared.counters.client();
         connection::serve(Arc::clone(&self.shared), connection).await;
+    }
+
+    /// What an endpoint of this host's own counts at its door.
+    pub fn door(&self) -> Arc<DoorCounters> {
+        Arc::clone(&self.shared.counters.door)
     }
 }
 

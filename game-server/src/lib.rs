@@ -21,6 +21,7 @@ pub mod clock_thread;
 pub mod endpoint;
 pub mod host;
 pub mod identity;
+pub mod places;
 pub mod process;
 mod room_files;
 

@@ -101,7 +101,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     };
     tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
     let (host, mut control) = GameHost::new(config, registry)?;
-    tokio::spawn(accept(endpoint.clone(), Arc::default(), move |connection, _| {
+    tokio::spawn(accept(endpoint.clone(), host.door(), move |connection, _| {
         let host = host.clone();
         async move { host.serve(connection).await }
     }));

@@ -61,7 +61,7 @@ pub enum Input {
     Datagram {
         /// From whom.
         client: ClientId,
-        /// The room's time when it arrived, at most the tick's `now`.
+        /// The room's time when it arrived; may be later than the time for which the tick is, when that runs late.
         at: GameTime,
         /// What.
         bytes: Bytes,
@@ -81,6 +81,11 @@ pub enum Output {
     /// The client's player has another connection: close this one.
     Superseded {
         /// The older connection.
+        client: ClientId,
+    },
+    /// A client has confirmed nothing for too long, and counts as lost: close its connection.
+    Deaf {
+        /// The connection.
         client: ClientId,
     },
     /// A player did not come back within the grace period and is out.
@@ -115,6 +120,8 @@ pub struct Room {
     network: Network,
     seats: BTreeMap<PlayerId, Seat>,
     players: BTreeMap<ClientId, PlayerId>,
+    /// Names that players took since the room began; perhaps of some who are not in yet. One for each member at most.
+    names: BTreeMap<PlayerId, String>,
     /// Who joined at this tick and sees nothing yet.
     arrivals: Vec<Arrival>,
     changes: Vec<Change>,
@@ -135,6 +142,7 @@ impl Room {
             game,
             seats: BTreeMap::new(),
             players: BTreeMap::new(),
+            names: BTreeMap::new(),
             arrivals: Vec::new(),
             changes: Vec::new(),
             heard: Vec::new(),
@@ -156,6 +164,7 @@ impl Room {
         for input in inputs.drain(..) {
             self.handle(now, input, outputs);
         }
+        self.drop_deaf(now, outputs);
         self.expire(now, outputs);
         self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
@@ -206,15 +215,20 @@ impl Room {
 
     fn handle(&mut self, now: GameTime, input: Input, outputs: &mut Vec<Output>) {
         match input {
-            Input::Join { client, player, name } => self.join(client, player, name, outputs),
+            Input::Join { client, player, name } => self.join(now, client, player, name, outputs),
             Input::Lost { client } => self.lose(now, client),
             Input::Remove { player } => self.remove(player),
-            Input::Rename { player, name } => self.rename(player, &name),
-            Input::Datagram { client, at, bytes } => self.hear(now, client, at.min(now), &bytes),
+            Input::Rename { player, name } => {
+                self.rename(player, &name);
+                self.names.insert(player, name);
+            }
+            Input::Datagram { client, at, bytes } => self.hear(now, client, at, &bytes),
         }
     }
 
-    fn join(&mut self, client: ClientId, player: PlayerId, name: String, outputs: &mut Vec<Output>) {
+    fn join(&mut self, now: GameTime, client: ClientId, player: PlayerId, name: String, outputs: &mut Vec<Output>) {
+        // The ticket may have been made before the player took another name.
+        let name = self.names.get(&player).cloned().unwrap_or(name);
         let avatar = if self.seats.contains_key(&player) {
             self.supersede(player, outputs);
             self.rename(player, &name);
@@ -224,7 +238,9 @@ impl Room {
         };
         self.seats.insert(player, Seat { avatar, name, presence: Presence::Here(client) });
         self.players.insert(client, player);
-        self.arrivals.push(Arrival { client, player, avatar });
+        let arrival = Arrival { client, player, avatar };
+        self.network.admit(now, arrival, &self.world);
+        self.arrivals.push(arrival);
     }
 
     /// Makes an avatar for a player who comes for the first time.
@@ -251,6 +267,7 @@ impl Room {
     }
 
     fn remove(&mut self, player: PlayerId) {
+        self.names.remove(&player);
         let Some(seat) = self.seats.remove(&player) else { return };
         if let Presence::Here(client) = seat.presence {
             self.disconnect(client);
@@ -284,7 +301,9 @@ impl Room {
                 Heard::Command(command) => self.command(now, client, player, &command),
                 Heard::OverRate(number) => {
                     self.stats.commands_over_rate += 1;
-                    self.refuse(now, client, number, ErrorCode::RateLimited);
+                    if let Some(number) = number {
+                        self.refuse(now, client, number, ErrorCode::RateLimited);
+                    }
                 }
                 Heard::Outdated => self.stats.commands_outdated += 1,
                 Heard::Malformed(_) => self.stats.malformed += 1,
@@ -305,6 +324,14 @@ impl Room {
 
     fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {
         self.network.refuse(now, client, command, code as u16, &mut self.stats);
+    }
+
+    fn drop_deaf(&mut self, now: GameTime, outputs: &mut Vec<Output>) {
+        let deaf: Vec<ClientId> = self.network.deaf(now).collect();
+        for client in deaf {
+            self.lose(now, client);
+            outputs.push(Output::Deaf { client });
+        }
     }
 
     fn expire(&mut self, now: GameTime, outputs: &mut Vec<Output>) {
@@ -337,3 +364,6 @@ impl Room {
         self.stats.objects = self.world.len() as u32;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,16 +7,21 @@
 //! one has `t` (when it takes effect: room time in ms), `ev`, and the object's `id`:
 //! `move` (`x`, `y`, `z`, `cell`), `spawn` (those and `kind`), `despawn`, `hide`, `reveal`, `join` (`player`, `name`),
 //! `leave` (`player`). `room-ID.rec`: see `record`.
+//!
+//! What is there is never overwritten: ids begin anew with each run, so a later room of that id is `room-ID-2`, then
+//! `room-ID-3`, both files alike.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use ambit_proto::time::GameTime;
 use serde_json::{Value, json};
 
 use crate::config::RoomConfig;
+use crate::host::counters::{Counters, Drop};
 use crate::logic::world::{TraceLine, Truth};
 use crate::record::{Header, Recorder};
 use crate::room::{Input, Room};
@@ -37,35 +42,36 @@ pub(crate) struct RoomFiles {
 }
 
 impl RoomFiles {
-    /// Makes the files that are wished for and writes their beginnings.
-    pub(crate) fn open(trace: Option<&Path>, record: Option<&Path>, header: &Header, room: &Room) -> io::Result<Self> {
-        let mut recorder = Recorder::default();
-        let name = |extension: &str| format!("room-{}.{extension}", header.room);
-        let mut files = Files { trace: None, record: None, kinds: kinds(room) };
-        if let Some(directory) = trace {
-            let mut file = create(&directory.join(name("jsonl")))?;
-            write_line(&mut file, &opening(header, room))?;
-            files.trace = Some(file);
+    /// Makes the files that are wished for and writes their beginnings. What the disk does not take later is counted in
+    /// `lost`.
+    pub(crate) fn open(
+        trace: Option<&Path>,
+        record: Option<&Path>,
+        header: &Header,
+        room: &Room,
+        lost: Arc<Counters>,
+    ) -> io::Result<Self> {
+        if trace.is_none() && record.is_none() {
+            return Ok(Self::default());
         }
-        if let Some(directory) = record {
-            let mut file = create(&directory.join(name("rec")))?;
+        let (trace, record) = create_both(trace, record, header.room)?;
+        let mut files = Files { trace, record, kinds: kinds(room) };
+        let mut recorder = Recorder::default();
+        if let Some(file) = &mut files.trace {
+            write_line(file, &opening(header, room))?;
+        }
+        if let Some(file) = &mut files.record {
             let mut bytes = Vec::new();
             recorder.start(header, &mut bytes);
             file.write_all(&bytes)?;
             file.flush()?;
-            files.record = Some(file);
-        }
-        if files.trace.is_none() && files.record.is_none() {
-            return Ok(Self::default());
         }
         let recorder = files.record.is_some().then_some(recorder);
         let (blocks, arrivals) = sync_channel(QUEUE);
         let id = header.room;
-        std::thread::Builder::new().name(format!("ambit-files-{id}")).spawn(move || {
-            if let Err(error) = files.write(&arrivals) {
-                tracing::error!(room = id, "the room's files can't be written any more: {error}");
-            }
-        })?;
+        std::thread::Builder::new()
+            .name(format!("ambit-files-{id}"))
+            .spawn(move || files.write_all(id, &arrivals, &lost))?;
         Ok(Self { blocks: Some(blocks), recorder })
     }
 
@@ -86,11 +92,9 @@ impl RoomFiles {
     }
 
     fn hand_over(&mut self, block: Block) {
-        if let Some(blocks) = &self.blocks
-            && blocks.send(block).is_err()
-        {
-            // The writer has told why it gave up; the room goes on without.
-            *self = Self::default();
+        if let Some(blocks) = &self.blocks {
+            // The writer takes them for as long as there is a room, see `Files::write_all`.
+            let _ = blocks.send(block);
         }
     }
 }
@@ -102,6 +106,17 @@ struct Files {
 }
 
 impl Files {
+    /// Takes blocks for as long as the room is there, also when they can't be written: then it counts them.
+    fn write_all(&mut self, room: u64, arrivals: &Receiver<Block>, lost: &Counters) {
+        if let Err(error) = self.write(arrivals) {
+            tracing::error!(room, "the room's files can't be written any more: {error}");
+            lost.dropped(Drop::FilesFailed);
+            for _ in arrivals {
+                lost.dropped(Drop::FilesFailed);
+            }
+        }
+    }
+
     fn write(&mut self, arrivals: &Receiver<Block>) -> io::Result<()> {
         while let Ok(first) = arrivals.recv() {
             self.write_block(first)?;
@@ -126,10 +141,39 @@ impl Files {
     }
 }
 
-fn create(path: &Path) -> io::Result<BufWriter<File>> {
+type NewFile = Option<BufWriter<File>>;
+
+/// Makes a room's files under the first name that is free for both.
+fn create_both(trace: Option<&Path>, record: Option<&Path>, room: u64) -> io::Result<(NewFile, NewFile)> {
+    let mut name = format!("room-{room}");
+    let mut count = 1;
+    loop {
+        let trace = trace.map(|directory| directory.join(format!("{name}.jsonl")));
+        let record = record.map(|directory| directory.join(format!("{name}.rec")));
+        match create_named(trace.as_deref(), record.as_deref()) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => count += 1,
+            made => return made,
+        }
+        name = format!("room-{room}-{count}");
+    }
+}
+
+/// Both or none.
+fn create_named(trace: Option<&Path>, record: Option<&Path>) -> io::Result<(NewFile, NewFile)> {
+    let made = create(trace)?;
+    let recorded = create(record);
+    if let (Err(_), Some(trace)) = (&recorded, trace) {
+        // Nobody has written to it yet.
+        let _ = fs::remove_file(trace);
+    }
+    Ok((made, recorded?))
+}
+
+fn create(path: Option<&Path>) -> io::Result<NewFile> {
+    let Some(path) = path else { return Ok(None) };
     let file =
-        File::create(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    Ok(BufWriter::new(file))
+        File::create_new(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    Ok(Some(BufWriter::new(file)))
 }
 
 fn write_line(file: &mut impl Write, line: &Value) -> io::Result<()> {
@@ -177,6 +221,45 @@ mod tests {
     use ambit_proto::space::Position;
 
     use super::*;
+
+    #[test]
+    fn a_later_run_leaves_the_files_of_an_earlier_one_alone() {
+        let directory = std::env::temp_dir().join(format!("ambit-room-files-{}", std::process::id()));
+        let [trace, record] = ["trace", "record"].map(|name| directory.join(name));
+        for path in [&trace, &record] {
+            fs::create_dir_all(path).unwrap();
+        }
+        let names = |path: &Path| {
+            let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            entries.collect::<std::collections::BTreeSet<_>>()
+        };
+        create_both(Some(&trace), Some(&record), 1).unwrap();
+        fs::write(trace.join("room-1.jsonl"), "the first run").unwrap();
+        create_both(None, Some(&record), 1).unwrap();
+        create_both(Some(&trace), Some(&record), 1).unwrap();
+        create_both(Some(&trace), Some(&record), 2).unwrap();
+        assert_eq!(names(&trace), ["room-1.jsonl", "room-1-3.jsonl", "room-2.jsonl"].map(String::from).into());
+        let recorded = ["room-1.rec", "room-1-2.rec", "room-1-3.rec", "room-2.rec"];
+        assert_eq!(names(&record), recorded.map(String::from).into());
+        assert_eq!(fs::read_to_string(trace.join("room-1.jsonl")).unwrap(), "the first run");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_full_disk_does_not_take_is_counted() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut files = Files { trace: None, record: Some(BufWriter::new(full)), kinds: Vec::new() };
+        let (blocks, arrivals) = sync_channel(QUEUE);
+        let lost = Counters::default();
+        // Larger than the buffer, so that the first one fails by itself.
+        for _ in 0..3 {
+            blocks.send(Block::Record(vec![0; 1 << 16])).unwrap();
+        }
+        drop(blocks);
+        files.write_all(1, &arrivals, &lost);
+        assert_eq!(lost.read().drops["room_files/failed"], 3);
+    }
 
     #[test]
     fn lines_hold_what_the_header_of_this_module_says() {

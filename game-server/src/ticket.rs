@@ -221,6 +221,11 @@ impl TicketVerifier {
         }
     }
 
+    /// Whether a ticket that was good when it was shown has become void since.
+    pub fn is_void(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
+        self.voided.get(&(room, player)).is_some_and(|&(newest, _)| serial <= newest)
+    }
+
     /// Refused tickets since the start, by reason.
     pub fn refused(&self) -> impl Iterator<Item = (TicketError, u64)> + '_ {
         self.refused.iter().map(|(reason, count)| (*reason, *count))
@@ -237,7 +242,7 @@ impl TicketVerifier {
         if ticket.host != own_address || !runs(ticket.room) {
             return Err(TicketError::Foreign);
         }
-        if self.voided.get(&(ticket.room, ticket.player)).is_some_and(|&(serial, _)| ticket.serial <= serial) {
+        if self.is_void(ticket.room, ticket.player, ticket.serial) {
             return Err(TicketError::Void);
         }
         if ticket.expires_unix_s < now_unix_s || ticket.expires_unix_s <= self.forgotten_unix_s {

@@ -5,13 +5,15 @@
 //! A ping arrives after it left, so the room's clock is ahead of the local one by at most the difference of the two
 //! stamps; for the answer it is by at least the difference of its stamps. Each of the two bounds is as narrow as that way
 //! was quick, and of the last ten seconds the narrowest of each kind counts, give or take what two clocks may have drifted
-//! since: a minimum-delay filter for each direction. The estimate lies in the middle. The clock that is read follows it by
+//! since: a minimum-delay filter for each direction. The estimate lies in the middle, but not more than [`MAX_WAY`] above the
+//! lower bound: an answer that was lost and repeated says little, and a clock that is ahead can only be slowed, while one that
+//! is behind may catch up at once as long as nothing better is known. The clock that is read follows it by
 //! running at most [`MAX_SLEW`] too fast or slow, so that nothing on a screen jumps.
 //!
 //! Invariants, for calls in the order of the times they are given:
 //! 1. A reading is never before an earlier reading.
-//! 2. Between two samples the clock runs at 0.95 to 1.05 of the local clock; only the first sample, and being behind by
-//!    more than [`MAX_SLEWED_ERROR`], move it forward at once.
+//! 2. Between two samples the clock runs at 0.95 to 1.05 of the local clock; only the samples up to the first one that was quick, and
+//!    being behind by more than [`MAX_SLEWED_ERROR`], move it forward at once.
 //! 3. Whatever the samples say, reading and memory stay bounded. If the newest contradicts the others, the room's clock
 //!    has jumped and the newest alone counts.
 //!
@@ -27,6 +29,9 @@ pub const MAX_SLEW: f64 = 0.05;
 
 /// From this much on, being behind is worse than one jump: at [`MAX_SLEW`] it would last more than ten seconds.
 pub const MAX_SLEWED_ERROR: Duration = Duration::from_millis(500);
+
+/// The longest way from the peer that is believed without a quick round trip that shows it.
+pub const MAX_WAY: Duration = Duration::from_millis(150);
 
 /// Samples older than this say more about the drift of two clocks than about their difference.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -64,6 +69,15 @@ struct Bounds {
     most: i64,
 }
 
+/// What was known before a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    /// No round trip was quick yet.
+    Vague,
+    Known,
+}
+
 /// The clock that is read: it showed `shown_us` at `since`, and since then works off `behind_us`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
@@ -85,7 +99,11 @@ impl ClockEstimate {
         let Some(bounds) = Bounds::measured(sent, received_by_peer_us, sent_by_peer_us, arrived) else {
             return;
         };
-        let first = self.bounds.is_none();
+        let before = match self.bounds {
+            None => Before::Nothing,
+            Some(bounds) if bounds.is_vague() => Before::Vague,
+            Some(_) => Before::Known,
+        };
         let allowed = self.allowed(arrived).map_or(bounds, |others| others.intersection(bounds));
         if allowed.is_contradiction() {
             self.samples = [None; SAMPLES];
@@ -94,7 +112,7 @@ impl ClockEstimate {
         self.next = (self.next + 1) % SAMPLES;
         let allowed = if allowed.is_contradiction() { bounds } else { allowed };
         self.bounds = Some(allowed);
-        self.reading.follow(arrived, local_us(arrived).saturating_add(allowed.middle()), first);
+        self.reading.follow(arrived, local_us(arrived).saturating_add(allowed.estimate()), before);
     }
 
     /// The room's time at the local time `now`; zero before the first sample.
@@ -123,7 +141,7 @@ impl ClockEstimate {
 
     /// What the reading at `now` still has to gain on the estimate, in microseconds; negative: to lose.
     pub fn behind_us(&self, now: LocalTime) -> i64 {
-        let estimate = self.bounds.map(|bounds| local_us(now).saturating_add(bounds.middle()));
+        let estimate = self.bounds.map(|bounds| local_us(now).saturating_add(bounds.estimate()));
         estimate.map_or(0, |estimate_us| estimate_us.saturating_sub(self.reading.at(now)))
     }
 
@@ -165,8 +183,13 @@ impl Bounds {
         self.most.saturating_sub(self.least)
     }
 
-    fn middle(self) -> i64 {
-        self.least.midpoint(self.most)
+    /// The middle, or the lower end and what is believed.
+    fn estimate(self) -> i64 {
+        self.least.midpoint(self.most).min(self.least.saturating_add(micros(MAX_WAY)))
+    }
+
+    fn is_vague(self) -> bool {
+        self.width_us() > 2 * micros(MAX_WAY)
     }
 }
 
@@ -178,9 +201,14 @@ impl Reading {
     }
 
     /// From `now` on, works off what it is behind `estimate_us`, the room's time at `now`.
-    fn follow(&mut self, now: LocalTime, estimate_us: i64, at_once: bool) {
+    fn follow(&mut self, now: LocalTime, estimate_us: i64, before: Before) {
         let shown_us = self.at(now);
         let behind_us = estimate_us.saturating_sub(shown_us);
+        let at_once = match before {
+            Before::Nothing => true,
+            Before::Vague => behind_us > 0,
+            Before::Known => false,
+        };
         *self = if at_once || behind_us > micros(MAX_SLEWED_ERROR) {
             Self { since: now, shown_us: estimate_us, behind_us: 0 }
         } else {
@@ -256,6 +284,30 @@ mod tests {
             let error_us = room.error_us(&clock, now_us);
             assert!(now_us < settled_s * 1_000_000 || error_us.abs() <= bound_us, "{error_us} us at {now_us} us");
         }
+    }
+
+    #[test]
+    fn a_first_answer_that_was_long_on_its_way_does_not_put_the_clock_ahead() {
+        let mut clock = ClockEstimate::new();
+        // The room's clock shows the local time. The first answer's way back took 30 ms, after a way there of 1.2 s.
+        let at = LocalTime::from_millis;
+        clock.handle_pong(at(1_000), 2_200_000, 2_200_000, at(2_230));
+        let first = clock.room_time(at(2_230)).millis();
+        assert!((2_200..=2_380).contains(&first), "{first}");
+        // One that is quick, later: the clock is right within moments.
+        clock.handle_pong(at(2_300), 2_330_000, 2_330_000, at(2_360));
+        let later = clock.room_time(at(5_000)).millis();
+        assert!((4_995..=5_010).contains(&later), "{later}");
+    }
+
+    #[test]
+    fn a_first_answer_that_came_back_late_is_made_up_for_at_once() {
+        let mut clock = ClockEstimate::new();
+        let at = LocalTime::from_millis;
+        clock.handle_pong(at(1_000), 1_030_000, 1_030_000, at(2_230));
+        clock.handle_pong(at(2_300), 2_330_000, 2_330_000, at(2_360));
+        let now = clock.room_time(at(2_360)).millis();
+        assert!((2_355..=2_361).contains(&now), "{now}");
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub const MAX_NAME_BYTES: usize = 32;
 pub const MAX_TEXT_BYTES: u32 = 200;
 /// The highest `max` of a gauge: its steps of 1/16 are exact in an `f32`.
 pub const MAX_GAUGE: f32 = 65_535.0;
+/// What the components of a kind may take together when they are told in full: a datagram, less its header and the record's.
+pub const MAX_ENTER_BITS: usize = 8 * crate::link::MAX_DATAGRAM - 512;
 /// Bytes of an encoded schema, at most: a frame less the rest of `Joined`.
 pub const MAX_SCHEMA_BYTES: usize = crate::frame::MAX_FROM_GAME - 1_024;
 
@@ -220,6 +222,14 @@ pub enum Problem {
         /// Of what.
         what: &'static str,
     },
+    /// A kind that might not fit into a datagram when it is told in full.
+    #[error(
+        "up to {bits} bits when told in full, at most {MAX_ENTER_BITS} are allowed: fewer timelines or shorter texts"
+    )]
+    TooWide {
+        /// In the worst case.
+        bits: usize,
+    },
     /// The schema as a whole.
     #[error("{bytes} bytes when encoded, at most {MAX_SCHEMA_BYTES} are allowed")]
     TooLarge {
@@ -294,7 +304,24 @@ impl Kind {
         self.components.iter().try_for_each(|component| {
             let place = place.inside("component", &component.name);
             component.codec.problem().map_or(Ok(()), |problem| Err(place.error(problem)))
-        })
+        })?;
+        let bits = self.components.iter().map(|component| component.codec.most_bits()).sum();
+        place.ensure(bits <= MAX_ENTER_BITS, || Problem::TooWide { bits })
+    }
+}
+
+impl Codec {
+    /// What a component may take on the wire; points are less than 49 days apart.
+    fn most_bits(&self) -> usize {
+        const TIME: usize = 40;
+        let points = |value: usize| 4 + MAX_POINTS * (TIME + value);
+        match self {
+            Self::Path => points(61),
+            Self::Gauge { .. } => points(37),
+            Self::Flag => points(1),
+            Self::Number { .. } => 64,
+            Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
+        }
     }
 }
 
@@ -491,6 +518,15 @@ mod tests {
                 Problem::BadSight { inner: inner.into(), outer: outer.into() }
             });
         }
+    }
+
+    #[test]
+    fn a_kind_that_no_datagram_would_hold_is_refused() {
+        check("schema, kind \"avatar\"", |schema| {
+            let texts = (0..6).map(|n| ComponentSpec::public(format!("text{n}"), Codec::Text { max_bytes: 200 }));
+            schema.kinds[0].components.splice(1.., texts);
+            Problem::TooWide { bits: 4 + 15 * 101 + 6 * 1_608 }
+        });
     }
 
     #[test]

@@ -110,6 +110,22 @@ fn the_architecture_names_files_that_exist() {
 }
 
 #[test]
+fn each_invariant_names_tests_that_exist() {
+    let architecture = read(&root().join("ARCHITECTURE.md"));
+    let (_, rest) = architecture.split_once("## Invariants").expect("a chapter of that name");
+    let (invariants, _) = rest.split_once("\n## ").expect("another chapter follows");
+    let tests: Vec<String> = sources().iter().map(|file| read(file)).collect();
+    let mut named = 0;
+    for word in invariants.split('`').filter(|word| word.contains('_')) {
+        assert!(tests.iter().any(|text| text.contains(&format!("fn {word}()"))), "there is no test {word}");
+        named += 1;
+    }
+    let numbered =
+        invariants.lines().filter(|line| line.chars().next().is_some_and(|first| first.is_ascii_digit())).count();
+    assert!(named >= numbered, "{named} tests for {numbered} invariants");
+}
+
+#[test]
 fn the_readme_lists_every_flag_of_the_server() {
     let readme = read(&root().join("README.md"));
     let output =

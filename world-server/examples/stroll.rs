@@ -34,7 +34,8 @@ impl Game for Stroll {
     fn start(&mut self, _world: &mut World) {}
 
     fn join(&mut self, world: &mut World, player: PlayerId, _name: &str) -> ObjectId {
-        let walker = world.spawn(0, vec![Component::at_rest(world.now(), Position::on_ground(100.0, 100.0))]);
+        let middle = Position::on_ground(world.grid().width() / 2.0, world.grid().height() / 2.0);
+        let walker = world.spawn(0, vec![Component::at_rest(world.now(), middle)]);
         self.0.insert(player, walker);
         walker
     }

@@ -69,10 +69,8 @@ impl Admin {
         let stuck = || (StatusCode::SERVICE_UNAVAILABLE, "the lobby does not answer\n").into_response();
         let answer = tokio::time::timeout(ANSWER_WITHIN, self.world.send(Look)).await;
         let mut snapshot = *answer.map_err(|_| stuck())?.map_err(|_| stuck())?;
-        let mut count = |name: &str, count: &AtomicU64| snapshot.drops.insert(name.to_owned(), count.load(Relaxed));
-        count("handshakes/full", &self.door.refused);
-        count("handshakes/failed", &self.door.failed);
-        count("lobby_out/slow_reader", &self.slow_readers);
+        snapshot.drops.extend(self.door.drops().map(|(name, count)| (name.to_owned(), count)));
+        snapshot.drops.insert("lobby_out/slow_reader".into(), self.slow_readers.load(Relaxed));
         Ok(snapshot)
     }
 }

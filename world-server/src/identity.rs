@@ -1,7 +1,10 @@
 //! The certificate that the WorldServer shows: from PEM files, or its own, made on the first run and kept.
+//!
+//! Of its own, the certificate is there only if its key is, whenever the process or the machine dies: it is written last and
+//! removed first. One without the other is a first run that did not get to its end, and both are made anew.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use ambit_game_server::identity::{Identity, IdentityPem};
@@ -10,6 +13,10 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::Config;
+
+/// Who may read the key, and who the certificate, which is shown to everybody anyway.
+const OWNER_ONLY: u32 = 0o600;
+const FOR_ALL: u32 = 0o644;
 
 /// Loads what the configuration names, or what is kept in the data directory.
 pub(crate) fn load(config: &Config) -> anyhow::Result<Identity> {
@@ -22,7 +29,10 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<Identity> {
 
 fn load_or_make(directory: &Path) -> anyhow::Result<Identity> {
     let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
-    if !certificate.exists() && !key.exists() {
+    if !certificate.exists() || !key.exists() {
+        if certificate.exists() || key.exists() {
+            tracing::warn!(directory = %directory.display(), "a certificate without its key, or a key without its certificate");
+        }
         make(directory, &certificate, &key).with_context(|| {
             format!("cannot keep a certificate in {} (`--data-dir` chooses another directory)", directory.display())
         })?;
@@ -34,18 +44,33 @@ fn load_or_make(directory: &Path) -> anyhow::Result<Identity> {
 fn make(directory: &Path, certificate: &Path, key: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory)?;
     let pem = IdentityPem::generate()?;
-    // The key comes first: a certificate without a key would be taken for a broken pair at the next start.
-    write_secret(key, &pem.key)?;
-    fs::write(certificate, pem.certificate)?;
+    remove(certificate)?;
+    replace(key, &pem.key, OWNER_ONLY)?;
+    replace(certificate, &pem.certificate, FOR_ALL)?;
     Ok(())
 }
 
-fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+/// Puts a file in its place as a whole.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "modes are Unix's"))]
+fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let new = path.with_extension("pem.new");
+    // Left behind by a process that died.
+    remove(&new)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    let mut file = options.open(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn read(certificate: &Path, key: &Path) -> anyhow::Result<Identity> {
@@ -63,19 +88,60 @@ mod tests {
 
     #[test]
     fn the_first_run_makes_a_certificate_and_the_next_ones_keep_it() {
-        let directory = std::env::temp_dir().join(format!("ambit-identity-{}", std::process::id()));
+        let directory = scratch("kept");
         let first = load_or_make(&directory).unwrap().fingerprint();
         let second = load_or_make(&directory).unwrap().fingerprint();
         assert_eq!(first, second);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = fs::metadata(directory.join("key.pem")).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600);
-        }
+        assert_secret(&directory.join("key.pem"));
         fs::write(directory.join("cert.pem"), "nonsense").unwrap();
         let error = load_or_make(&directory).unwrap_err().to_string();
         assert!(error.contains("cert.pem"), "{error}");
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_first_run_that_did_not_get_to_its_end_is_made_up_for() {
+        for lost in ["cert.pem", "key.pem"] {
+            let directory = scratch(lost);
+            let first = load_or_make(&directory).unwrap().fingerprint();
+            fs::remove_file(directory.join(lost)).unwrap();
+            fs::write(directory.join("key.pem.new"), "half a ke").unwrap();
+            let second = load_or_make(&directory).unwrap();
+            assert_ne!(first, second.fingerprint(), "{lost}");
+            assert_fits(second);
+            assert_secret(&directory.join("key.pem"));
+            assert_eq!(fs::read_dir(&directory).unwrap().count(), 2);
+            fs::remove_dir_all(&directory).unwrap();
+        }
+    }
+
+    #[test]
+    fn named_files_are_never_made() {
+        let directory = scratch("named");
+        load_or_make(&directory).unwrap();
+        let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
+        fs::remove_file(&key).unwrap();
+        let arguments = ["world-server", "--cert", certificate.to_str().unwrap(), "--key", key.to_str().unwrap()];
+        let error = load(&Config::from_arguments(arguments).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("key.pem"), "{error}");
+        assert!(!key.exists() && certificate.exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// A key that is not the certificate's is refused here.
+    fn assert_fits(Identity { chain, key }: Identity) {
+        ambit_proto::quic::server_tls(chain, key, &[]).unwrap();
+    }
+
+    fn assert_secret(path: &Path) {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    fn scratch(name: &str) -> std::path::PathBuf {
+        std::env::temp_dir().join(format!("ambit-identity-{}-{name}", std::process::id()))
     }
 }

@@ -105,6 +105,9 @@ impl Server {
     }
 }
 
+/// Exit status of a command line, a variable or a file that makes no sense.
+const USAGE: u8 = 2;
+
 /// The whole program, with the games of `registry`: a user's own server is one line around this.
 ///
 /// The hidden subcommand `game-server` makes it a host; that is how `--hosts process:N` starts its children.
@@ -120,7 +123,10 @@ pub fn run(registry: Registry) -> ExitCode {
             let _ = help.print();
             return ExitCode::SUCCESS;
         }
-        Err(error) => return fail(&error.into()),
+        Err(error) => {
+            fail(&error.into());
+            return ExitCode::from(USAGE);
+        }
     };
     start_logging();
     let server = match Server::spawn(config, registry, true) {

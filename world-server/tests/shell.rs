@@ -93,6 +93,34 @@ async fn a_room_that_panics_takes_nobody_else_along() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
+    let server = Running::start(&[]);
+    let mut ann = Client::hello(&server, "ann").await;
+    let bad = ann.open_room("bomb").await;
+    // A new room goes to the thread with the fewest, of which there are as many as cores: with two rooms for each thread,
+    // one shares the bomb's.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut neighbours = Vec::new();
+    for number in 1..2 * threads {
+        let mut owner = Client::hello(&server, &format!("owner {number}")).await;
+        let ticket = owner.open_room("field").await;
+        neighbours.push((owner, ticket));
+    }
+
+    let mut victim = InGame::join(&bad).await;
+    victim.joined().await;
+    assert_eq!(victim.out().await, ErrorCode::RoomCrashed);
+
+    // Who comes only now is let in by a room that still takes messages, and is told something only by one that ticks.
+    for (_, ticket) in &neighbours {
+        let mut inside = InGame::join(ticket).await;
+        assert_eq!(inside.joined().await.room, ticket.room);
+        within(inside.connection.read_datagram()).await.expect("the room goes on ticking");
+    }
+    server.end();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_message_is_refused_and_closed() {
     let server = Running::start(&[]);
     let mut oversize = Client::hello(&server, "ann").await;
@@ -170,7 +198,9 @@ async fn http_tells_health_and_figures() {
     let _ann = Client::hello(&server, "ann").await;
     let address = server.addresses.http.expect("HTTP is on");
     assert!(http(address, "/healthz").await.starts_with("HTTP/1.1 200"));
-    assert!(http(address, "/metrics").await.contains("\nambit_connections 1\n"));
+    let metrics = http(address, "/metrics").await;
+    assert!(metrics.contains("\nambit_connections 1\n"), "{metrics}");
+    assert_eq!(metrics.matches("queue=\"handshakes\",reason=\"full\"").count(), 1, "{metrics}");
     assert!(http(address, "/").await.contains("<h2>Rooms</h2>"));
     assert!(http(address, "/nothing").await.starts_with("HTTP/1.1 404"));
     server.end();

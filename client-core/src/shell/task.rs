@@ -10,6 +10,7 @@ use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::Connection;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout};
 
@@ -204,6 +205,26 @@ where
 impl Line {
     fn send<E: std::error::Error>(&self, frame: Result<Bytes, E>) -> Result<(), Ending> {
         let frame = frame.map_err(|error| Ending::Broken(error.to_string()))?;
-        self.frames.try_send(frame).map_err(|_| Ending::Broken("the server does not read".to_owned()))
+        match self.frames.try_send(frame) {
+            // A line that has ended says why by itself: its `Closed` is under way.
+            Ok(()) | Err(TrySendError::Closed(_)) => Ok(()),
+            Err(TrySendError::Full(_)) => Err(Ending::Broken("the server does not read".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_has_ended_takes_what_is_sent_and_one_that_is_full_is_broken() {
+        let (frames, to_send) = mpsc::channel(1);
+        let line = Line { number: 1, frames, connection: None };
+        let send = || line.send(Ok::<_, std::fmt::Error>(Bytes::from_static(b"hello")));
+        assert_eq!(send(), Ok(()));
+        assert!(matches!(send(), Err(Ending::Broken(_))));
+        drop(to_send);
+        assert_eq!(send(), Ok(()));
     }
 }

@@ -7,6 +7,7 @@ mod server;
 
 use std::time::Duration;
 
+use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::RoomId;
 
 use super::*;
@@ -80,6 +81,16 @@ async fn a_connection_that_the_server_closes_for_a_reason_is_over() {
 }
 
 #[tokio::test]
+async fn a_server_that_closes_at_once_is_heard_out() {
+    for (code, name) in [(ErrorCode::TooManyConnections, "too_many_connections"), (ErrorCode::Draining, "draining")] {
+        let server = Server::start();
+        server.refuse(code as u32);
+        let (_handle, mut events) = start(options(&server), ());
+        assert_eq!(closed(&mut events).await.0, name);
+    }
+}
+
+#[tokio::test]
 async fn the_first_certificate_is_remembered_and_another_one_refused() {
     let (hosts, _directory) = hosts();
     let mut server = Server::start();
@@ -117,7 +128,7 @@ async fn an_address_where_nobody_answers_is_named_in_the_error() {
     let (_handle, mut events) = start(server, ());
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::COULD_NOT_CONNECT);
-    assert!(message.contains(&address), "{message}");
+    assert!(message.contains(&address) && message.contains("nothing answered within 10 s"), "{message}");
 }
 
 #[tokio::test]

@@ -101,7 +101,10 @@ pub const HELP: &[(&str, &str)] = &[
     ("leave", "go back to the lobby"),
     ("players", "who is in the room, or in the lobby"),
     ("nick NAME", "take another name"),
-    ("say TEXT", "talk to the room, or to the lobby; '@NAME TEXT' whispers, '!TEXT' goes to the lobby"),
+    (
+        "say TEXT",
+        "talk to the room, or to the lobby; '@NAME TEXT' (or '@\"LONG NAME\" TEXT') whispers, '!TEXT' goes to the lobby",
+    ),
     ("kick NAME", "throw a player out of the room (its host only)"),
     ("move X Y", "walk there, in metres"),
     ("cast SPELL [X Y]", "cast a spell, perhaps at a place"),
@@ -204,12 +207,21 @@ fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, Mistake> {
 
 fn say(text: &str) -> Result<Line, Mistake> {
     if let Some(whisper) = text.strip_prefix('@') {
-        let (name, text) = whisper.split_once(' ').ok_or_else(|| Mistake("expected say @NAME TEXT".into()))?;
+        let expected = || Mistake("expected say @NAME TEXT, or say @\"LONG NAME\" TEXT".into());
+        let (name, text) = addressee(whisper).ok_or_else(expected)?;
         return Ok(Line::Say(Some(Audience::Named(name.to_owned())), text.trim().to_owned()));
     }
     match text.strip_prefix('!') {
         Some(text) => Ok(Line::Say(Some(Audience::Lobby), text.trim().to_owned())),
         None => Ok(Line::Say(None, text.to_owned())),
+    }
+}
+
+/// The name before a whisper's text; in quotes if it holds spaces.
+fn addressee(whisper: &str) -> Option<(&str, &str)> {
+    match whisper.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"'),
+        None => whisper.split_once(' '),
     }
 }
 
@@ -253,6 +265,7 @@ mod tests {
         check("join meadow", Line::Join { room: RoomName::Name("meadow".into()), password: String::new() });
         check("say hello there", Line::Say(None, "hello there".into()));
         check("say @bob psst", Line::Say(Some(Audience::Named("bob".into())), "psst".into()));
+        check("say @\"guest 7\" psst", Line::Say(Some(Audience::Named("guest 7".into())), "psst".into()));
         check("move 10 20.5", Line::Move(10.0, 20.5));
         check("keys up,fire", Line::Keys(0b1_0100));
         check("cast bolt 1 2", Line::Cast("bolt".into(), Some((1.0, 2.0))));

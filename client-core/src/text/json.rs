@@ -8,7 +8,9 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde_json::{Map, Value as Json, json};
 
-use crate::client::event::{Connection, Enter, FieldValue, Happening, Named, Started, Update, Value, ViewEvent, codes};
+use crate::client::event::{
+    About, Connection, Enter, Failure, FieldValue, Happening, Named, Started, Update, Value, ViewEvent, codes,
+};
 use crate::client::model::{Player, Room};
 
 /// What `ev` can be: the events of a view, and what the console itself prints.
@@ -45,11 +47,22 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         ViewEvent::Update(update) => self::update(update),
         ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
         ViewEvent::Event(happening) => self::happening(happening),
-        ViewEvent::Error(failure) => error(&failure.code, &failure.message),
+        ViewEvent::Error(failure) => self::failure(failure),
         ViewEvent::Connection(connection) => self::connection(connection)?,
         ViewEvent::RoomChanged(_) | ViewEvent::RoomGone(_) | ViewEvent::Done { .. } => return None,
     };
     Some(json)
+}
+
+/// An error that answers something names what, by its number.
+fn failure(failure: &Failure) -> Json {
+    let mut json = error(&failure.code, &failure.message);
+    match failure.about {
+        About::Request(number) => json["request"] = json!(number),
+        About::Command(number) => json["command"] = json!(number),
+        About::Lobby | About::Game => {}
+    }
+    json
 }
 
 /// Something went wrong.

@@ -10,7 +10,7 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{ClientToGame, GameToClient, Join, client_to_game, game_to_client};
 use ambit_proto::control::world::Error;
 use ambit_proto::frame::MAX_TO_GAME;
-use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::ids::ClientId;
 use ambit_proto::message::VERSION;
 use quinn::{Connection, RecvStream, SendStream};
 use tokio::sync::mpsc;
@@ -21,6 +21,7 @@ use super::counters::Drop;
 use super::inlet::{Inbox, RoomInlet};
 use crate::actor::{Attach, Detach, Leave, Line};
 use crate::carrier::{FrameError, FrameReader};
+use crate::ticket::Ticket;
 
 /// How long a client may take from the handshake to its `Join`.
 const JOIN_WITHIN: Duration = Duration::from_secs(5);
@@ -29,8 +30,7 @@ type ControlReader = FrameReader<RecvStream>;
 
 /// A client with a good ticket.
 struct Guest {
-    player: PlayerId,
-    name: String,
+    ticket: Ticket,
     inlet: Arc<RoomInlet>,
     from_client: ControlReader,
     to_client: SendStream,
@@ -38,9 +38,12 @@ struct Guest {
 
 /// Serves a connection to its end.
 pub(crate) async fn serve(shared: Arc<Shared>, connection: Connection) {
-    let Ok(place) = shared.greetings.try_acquire() else {
-        shared.counters.dropped(Drop::GreetingFull);
-        return close(&connection, ErrorCode::TooManyConnections);
+    let place = match shared.greetings.take(connection.remote_address().ip()) {
+        Ok(place) => place,
+        Err(full) => {
+            shared.counters.dropped(full.into());
+            return close(&connection, full.code());
+        }
     };
     let greeted = tokio::time::timeout(JOIN_WITHIN, greet(&shared, &connection)).await;
     drop(place);
@@ -60,7 +63,7 @@ async fn greet(shared: &Shared, connection: &Connection) -> Option<Guest> {
         Err(error) => Err(error),
     };
     match entry {
-        Ok((player, name, inlet)) => Some(Guest { player, name, inlet, from_client, to_client }),
+        Ok((ticket, inlet)) => Some(Guest { ticket, inlet, from_client, to_client }),
         Err(error) => {
             tracing::debug!(remote = %connection.remote_address(), code = error.name, "game connection refused");
             let code = error.code();
@@ -86,7 +89,7 @@ async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
     }
 }
 
-fn admit(shared: &Shared, join: &Join) -> Result<(PlayerId, String, Arc<RoomInlet>), Error> {
+fn admit(shared: &Shared, join: &Join) -> Result<(Ticket, Arc<RoomInlet>), Error> {
     if join.version != VERSION {
         let message = format!("this server speaks version {VERSION} of the game protocol, the client {}", join.version);
         return Err(codes::error(ErrorCode::VersionMismatch, message));
@@ -96,18 +99,18 @@ fn admit(shared: &Shared, join: &Join) -> Result<(PlayerId, String, Arc<RoomInle
     let Some(inlet) = shared.rooms.get(&ticket.room).map(|inlet| Arc::clone(&inlet)) else {
         return Err(codes::error(ErrorCode::RoomNotRunning, "the room does not run any more"));
     };
-    Ok((ticket.player, ticket.name, inlet))
+    Ok((ticket, inlet))
 }
 
 async fn play(shared: &Shared, connection: Connection, guest: Guest) {
-    let Guest { player, name, inlet, from_client, to_client } = guest;
+    let Guest { ticket, inlet, from_client, to_client } = guest;
     let client = inlet.next_client();
     let inbox = Arc::new(Inbox::new());
     let (control, queue) = mpsc::channel(control_stream::QUEUE);
     tokio::spawn(control_stream::write(connection.clone(), to_client, queue));
     let line = Line { connection: connection.clone(), inbox: Arc::clone(&inbox), control };
     // These wait while the mailbox is full: each connection has one message in it at most.
-    if inlet.actor.send(Attach { client, player, name, line }).await.is_err() {
+    if inlet.actor.send(Attach { client, ticket, line }).await.is_err() {
         return close(&connection, ErrorCode::RoomClosed);
     }
     tokio::select! {
@@ -131,8 +134,10 @@ async fn read_control(connection: &Connection, inlet: &RoomInlet, client: Client
     let code = loop {
         match from_client.next::<ClientToGame>().await {
             Ok(Some(ClientToGame { body: Some(client_to_game::Body::Leave(_)) })) => {
-                // Posted, since a client that leaves may close the connection right behind.
+                // Posted, since a client that leaves may close the connection right behind. It has no more to say: whoever
+                // goes on all the same must not fill the room's posts.
                 inlet.post(Leave(client));
+                return std::future::pending().await;
             }
             Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(_)) })) => break ErrorCode::OutOfState,
             // A newer client may say what this host does not know; it can do without an answer.

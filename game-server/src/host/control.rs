@@ -222,7 +222,8 @@ impl Control<'_> {
             verifier.void(unix_now_s(), room, player, order.void_tickets_until);
         }
         if let Some(inlet) = self.shared.rooms.get(&room) {
-            inlet.post(Remove { player, reason: order.reason() });
+            let void_tickets_until = order.void_tickets_until;
+            inlet.post(Remove { player, reason: order.reason(), void_tickets_until });
         }
     }
 
@@ -292,7 +293,8 @@ fn make_room(shared: &Shared, header: &Header) -> Result<Box<Parts>, Error> {
         let (config, game) = shared.registry.prepare(header)?;
         let HostConfig { trace, record, .. } = &shared.config;
         let mut room = Room::new(RoomConfig { trace: trace.is_some(), ..config }, game);
-        let mut files = RoomFiles::open(trace.as_deref(), record.as_deref(), header, &room).map_err(|error| {
+        let lost = Arc::clone(&shared.counters);
+        let mut files = RoomFiles::open(trace.as_deref(), record.as_deref(), header, &room, lost).map_err(|error| {
             codes::error(ErrorCode::ServerError, format!("the room's files can't be made: {error}"))
         })?;
         files.record(GameTime::ZERO, &[]);
@@ -314,7 +316,7 @@ fn place(shared: &Arc<Shared>, id: RoomId, parts: Parts) -> impl FnOnce() {
         let (shared, pulse) = (Arc::clone(shared), Arc::clone(&pulse));
         move |_| GameServer::new(Setup { id, capacity, room, files, clock, pulse, place, shared })
     });
-    shared.rooms.insert(id, Arc::new(RoomInlet::new(actor.clone(), clock)));
+    shared.rooms.insert(id, Arc::new(RoomInlet::new(actor.clone(), clock, Arc::clone(&shared.counters))));
     let clock_thread = shared.clock_thread.clone();
     move || clock_thread.add(clock, tick_hz, pulse, ticker(actor))
 }

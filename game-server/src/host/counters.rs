@@ -4,12 +4,15 @@
 //! began; none of them orders anything, so all accesses are relaxed. Cost: an atomic addition.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use ambit_proto::control::host::HostStats;
 use ambit_proto::host::{TICK_BUCKETS, tick_bucket};
 
+use crate::accept::DoorCounters;
+use crate::places::Full;
 use crate::stats::RoomStats;
 
 /// A place where something was dropped, with the reason.
@@ -27,25 +30,50 @@ pub(crate) enum Drop {
     ControlFull,
     /// A connection that did not join while too many others hadn't either.
     GreetingFull,
+    /// A connection that did not join while too many others from its address hadn't either.
+    GreetingAddressFull,
+    /// Messages about a room's players that the room, stuck in a tick, did not take.
+    PostsFull,
+    /// Ticks that are missing in a room's files since the disk failed.
+    FilesFailed,
+    /// News that the WorldServer had no room for.
+    NewsFull,
     /// Statistics that the WorldServer had no room for.
     StatsFull,
 }
 
 impl Drop {
-    const ALL: [(Drop, &'static str); 7] = [
+    const ALL: [(Drop, &'static str); 11] = [
         (Drop::InboxFull, "game_inbox/full"),
         (Drop::SendBufferFull, "game_datagrams/send_buffer_full"),
         (Drop::SendTooLarge, "game_datagrams/too_large"),
         (Drop::SendClosed, "game_datagrams/closed"),
         (Drop::ControlFull, "game_control/slow_reader"),
         (Drop::GreetingFull, "game_greeting/full"),
+        (Drop::GreetingAddressFull, "game_greeting/address_full"),
+        (Drop::PostsFull, "room_posts/full"),
+        (Drop::FilesFailed, "room_files/failed"),
+        (Drop::NewsFull, "host_news/full"),
         (Drop::StatsFull, "host_stats/full"),
     ];
+}
+
+impl From<Full> for Drop {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Places => Self::GreetingFull,
+            Full::Share => Self::GreetingAddressFull,
+        }
+    }
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
+    /// What happens at the host's own door; zeros for a host behind the WorldServer's.
+    pub(crate) door: Arc<DoorCounters>,
+    /// Game connections now.
+    clients: AtomicU32,
     drops: [AtomicU64; Drop::ALL.len()],
     datagrams_in: AtomicU64,
     datagrams_out: AtomicU64,
@@ -67,7 +95,22 @@ pub(crate) struct Counters {
     tick_micros: AtomicU64,
 }
 
+/// A game connection, counted until this is dropped.
+pub(crate) struct CountedClient<'a>(&'a AtomicU32);
+
+impl std::ops::Drop for CountedClient<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
 impl Counters {
+    /// A game connection is here.
+    pub(crate) fn client(&self) -> CountedClient<'_> {
+        self.clients.fetch_add(1, Relaxed);
+        CountedClient(&self.clients)
+    }
+
     /// Something was dropped.
     pub(crate) fn dropped(&self, what: Drop) {
         self.drops[what as usize].fetch_add(1, Relaxed);
@@ -106,6 +149,7 @@ impl Counters {
     /// The sums so far; rooms, players, tickets and processor time are the caller's.
     pub(crate) fn read(&self) -> HostStats {
         HostStats {
+            clients: self.clients.load(Relaxed),
             datagrams_in: self.datagrams_in.load(Relaxed),
             datagrams_out: self.datagrams_out.load(Relaxed),
             bytes_in: self.bytes_in.load(Relaxed),
@@ -132,6 +176,7 @@ impl Counters {
         drops.insert("game_datagrams/malformed".into(), self.malformed.load(Relaxed));
         drops.insert("game_commands/rate_limited".into(), self.over_rate.load(Relaxed));
         drops.insert("game_notices/full".into(), self.notices_dropped.load(Relaxed));
+        drops.extend(self.door.drops().map(|(name, count)| (name.to_owned(), count)));
         drops
     }
 }
@@ -148,8 +193,26 @@ mod tests {
             counters.dropped(what);
             let drops = counters.read().drops;
             assert_eq!(drops[name], 1);
-            assert_eq!(drops.len(), Drop::ALL.len() + 3);
+            assert_eq!(drops.len(), Drop::ALL.len() + 6);
         }
+    }
+
+    #[test]
+    fn what_the_door_refused_is_among_the_drops() {
+        let counters = Counters::default();
+        counters.door.refused_address.fetch_add(3, Relaxed);
+        assert_eq!(counters.read().drops["handshakes/address_full"], 3);
+    }
+
+    #[test]
+    fn a_client_counts_for_as_long_as_it_is_here() {
+        let counters = Counters::default();
+        let (first, second) = (counters.client(), counters.client());
+        assert_eq!(counters.read().clients, 2);
+        drop(first);
+        assert_eq!(counters.read().clients, 1);
+        drop(second);
+        assert_eq!(counters.read().clients, 0);
     }
 
     #[test]

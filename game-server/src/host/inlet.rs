@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::actor::GameServer;
 use crate::clock_thread::RoomClock;
+use crate::host::counters::{Counters, Drop};
 
 /// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second, twenty times what a
 /// client sends. When it is full the oldest goes: the newest holds what the client knows best, and a lost command is
@@ -27,16 +28,18 @@ const POSTS: usize = 4_096;
 pub(crate) struct RoomInlet {
     pub(crate) actor: Addr<GameServer>,
     pub(crate) clock: RoomClock,
+    counters: Arc<Counters>,
     posts: Arc<Semaphore>,
     next_client: AtomicU32,
     players: AtomicU32,
 }
 
 impl RoomInlet {
-    pub(crate) fn new(actor: Addr<GameServer>, clock: RoomClock) -> Self {
+    pub(crate) fn new(actor: Addr<GameServer>, clock: RoomClock, counters: Arc<Counters>) -> Self {
         Self {
             actor,
             clock,
+            counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),
             players: AtomicU32::new(0),
@@ -56,6 +59,7 @@ impl RoomInlet {
         GameServer: Handler<M>,
     {
         let Ok(place) = Arc::clone(&self.posts).try_acquire_owned() else {
+            self.counters.dropped(Drop::PostsFull);
             return tracing::error!("a room does not take its messages; it is stuck in a tick");
         };
         // Already in the mailbox unless that is full; cancelled if nobody waited for the answer.

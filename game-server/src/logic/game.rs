@@ -147,7 +147,8 @@ pub trait Game: Send {
     /// The room begins: puts up what stands and lives in the world. Called once, at the first tick, before anything else.
     fn start(&mut self, world: &mut World);
 
-    /// A player comes in for the first time; makes the avatar, through which the player sees. Never for one who is in.
+    /// A player comes in for the first time; makes the avatar, through which the player sees, and which has to be there until
+    /// `leave`. Never for one who is in.
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId;
 
     /// A player who is in has another name.

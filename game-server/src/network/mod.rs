@@ -94,6 +94,18 @@ impl Network {
         }
     }
 
+    /// A client is in: what it says is heard from now on. It sees once its `Arrival` is applied.
+    pub fn admit(&mut self, now: GameTime, arrival: Arrival, world: &World) {
+        let Arrival { client, player, avatar } = arrival;
+        let home = self.grid.cell_at(world.position(avatar));
+        self.viewers.insert(client, Viewer::new(client, player, avatar, home, now));
+    }
+
+    /// The clients that have confirmed nothing for too long.
+    pub fn deaf(&self, now: GameTime) -> impl Iterator<Item = ClientId> {
+        self.viewers.values().filter(move |viewer| viewer.is_deaf(now)).map(|viewer| viewer.client)
+    }
+
     /// The client is gone.
     pub fn remove_viewer(&mut self, client: ClientId) {
         if self.viewers.remove(&client).is_some() {
@@ -139,8 +151,8 @@ impl Network {
         for change in changes {
             self.note(change, eyes.world);
         }
-        self.add_viewers(moment, arrivals, eyes.world);
         self.move_homes(eyes.world);
+        self.add_viewers(arrivals);
         self.interest.settle(eyes, &mut self.changes);
         self.relay(moment.horizon, eyes.world, stats);
         for change in changes {
@@ -194,11 +206,10 @@ impl Network {
         }
     }
 
-    fn add_viewers(&mut self, moment: Moment, arrivals: &[Arrival], world: &World) {
-        for &Arrival { client, player, avatar } in arrivals {
-            let home = self.grid.cell_at(world.position(avatar));
-            self.viewers.insert(client, Viewer::new(client, player, avatar, home, moment.now));
-            self.interest.add_viewer(client, avatar, home);
+    fn add_viewers(&mut self, arrivals: &[Arrival]) {
+        for &Arrival { client, avatar, .. } in arrivals {
+            let viewer = &self.viewers[&client];
+            self.interest.add_viewer(client, avatar, viewer.home);
         }
     }
 
@@ -223,6 +234,10 @@ impl Network {
             Change::Event { kind, about, effect, ref fields } => {
                 for client in self.interest.followers(about) {
                     let viewer = follower(&mut self.viewers, client);
+                    // What happened to it before it came into sight is not for this client, be it a moment before.
+                    if viewer.slots.since(about).is_none_or(|since| since > effect) {
+                        continue;
+                    }
                     let mut notice = notice(kind, effect, fields, viewer);
                     if viewer.notify(moment.now, &mut notice) {
                         stats.events += 1;

@@ -28,8 +28,10 @@ const PULSE: Duration = Duration::from_millis(100);
 /// Any other hears it this often.
 const SLOW_PULSE: Duration = Duration::from_secs(1);
 const RECENTLY: Duration = Duration::from_secs(1);
+/// As long as QUIC waits before it gives a connection up.
+const DEAF: Duration = Duration::from_secs(10);
 /// More news than that don't fit into the datagrams of a second.
-const MAX_NEWS_A_REPORT: u64 = 10_000;
+const MAX_NEWS_PER_S: u64 = 10_000;
 /// The initial world goes out at once and is no sign of anything.
 const SETTLED: Duration = Duration::from_secs(10);
 /// An event is resent until so long after its effect; then nobody wants to know.
@@ -58,6 +60,10 @@ pub struct Viewer {
     last_steer: Option<u32>,
     allowance: f64,
     allowance_at: GameTime,
+    /// When it was told last that it speaks too often.
+    told_at: Option<GameTime>,
+    /// When it last confirmed something.
+    answered_at: GameTime,
     sent_at: GameTime,
     said_at: GameTime,
 }
@@ -70,10 +76,10 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// A report may claim that everything was late, but not more than everything that a client can be told in a second.
-    fn note(&mut self, report: Report) {
-        let most = self.reported + MAX_NEWS_A_REPORT;
-        self.reported = report.late.min(report.news).clamp(self.reported, most);
+    /// A report may claim that everything was late, but not more than a client can be told since it came.
+    fn note(&mut self, report: Report, here_for: Duration) {
+        let most = (here_for.as_secs() + 1) * MAX_NEWS_PER_S;
+        self.reported = report.late.min(report.news).min(most).max(self.reported);
     }
 
     /// How many came late since the last call.
@@ -91,8 +97,8 @@ pub enum Heard {
     Command(Command),
     /// A command to go or to hold keys that was sent before one that has been heard already: what it wanted is out of date.
     Outdated,
-    /// The number of a command over the allowance.
-    OverRate(u32),
+    /// A command over the allowance: its number, if the client is to be told; it is told once a second.
+    OverRate(Option<u32>),
     /// A message that makes no sense.
     Malformed(WireError),
 }
@@ -121,6 +127,8 @@ impl Viewer {
             last_steer: None,
             allowance: COMMANDS_PER_S,
             allowance_at: now,
+            told_at: None,
+            answered_at: now,
             sent_at: now,
             said_at: now,
         }
@@ -133,7 +141,7 @@ impl Viewer {
         let report = body.map_or(Ok(None), read_report);
         self.follow_up(at, heard);
         if let Some(report) = report? {
-            self.late.note(report);
+            self.late.note(report, at.since(self.since));
         }
         Ok(())
     }
@@ -165,6 +173,12 @@ impl Viewer {
         for due in scratch.due.drain(..) {
             self.slots.defer(&due);
         }
+    }
+
+    /// Whether the client has confirmed nothing for so long that nobody can be there who listens: it hears at least a pulse a
+    /// second, and whoever holds a connection open and confirms nothing would be told the same for ever.
+    pub fn is_deaf(&self, now: GameTime) -> bool {
+        now.since(self.answered_at) >= DEAF
     }
 
     /// Bytes towards the client over bytes from it, once it has been here for long enough to tell. Nobody should make the server
@@ -214,6 +228,7 @@ impl Viewer {
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Acked(seq) => {
+                    self.answered_at = self.answered_at.max(at);
                     for carried in self.log.take(seq) {
                         self.slots.acked(carried);
                     }
@@ -232,7 +247,7 @@ impl Viewer {
     fn hear(&mut self, at: GameTime, bytes: &[u8]) -> Heard {
         match wire::decode::<Command>(bytes) {
             Err(error) => Heard::Malformed(error),
-            Ok(command) if !self.may_speak(at) => Heard::OverRate(command.number),
+            Ok(command) if !self.may_speak(at) => Heard::OverRate(self.may_be_told(at).then_some(command.number)),
             Ok(command) if self.is_outdated(&command) => Heard::Outdated,
             Ok(command) => Heard::Command(command),
         }
@@ -249,6 +264,15 @@ impl Viewer {
             self.last_steer = Some(command.number);
         }
         outdated
+    }
+
+    /// An answer for each command of a flood would cost more than the flood.
+    fn may_be_told(&mut self, at: GameTime) -> bool {
+        let may = self.told_at.is_none_or(|told| at.since(told) >= Duration::from_secs(1));
+        if may {
+            self.told_at = Some(at);
+        }
+        may
     }
 
     /// A token bucket over the client's commands.

@@ -8,7 +8,7 @@ pub mod raw;
 mod server;
 
 pub use console::Console;
-pub use server::{Server, signal as server_signal};
+pub use server::{Metrics, Server, is_alive, signal as server_signal};
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

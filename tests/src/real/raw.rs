@@ -9,6 +9,7 @@ use ambit_proto::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
 use ambit_proto::quic::{self, Fingerprint, FingerprintVerifier};
 use anyhow::{Context, Result, bail};
 use prost::Message;
+use tokio::task::JoinSet;
 
 use super::PATIENCE;
 
@@ -27,13 +28,24 @@ pub struct Raw {
 impl Raw {
     /// Connects by a protocol and opens the control stream; any certificate will do.
     pub async fn connect(server: SocketAddr, alpn: &[u8]) -> Result<Self> {
-        let verifier = FingerprintVerifier::asking(|_: &str, _: Fingerprint| true);
         let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
-        let connecting = endpoint.connect_with(quic::client_config(alpn, verifier), server, "ambit")?;
+        let connecting = endpoint.connect_with(trusting(alpn), server, "ambit")?;
         let connection = tokio::time::timeout(PATIENCE, connecting).await??;
         let (send, receive) = connection.open_bi().await?;
         let decoder = FrameDecoder::new(MAX_FROM_WORLD);
         Ok(Raw { endpoint, connection, send, receive, decoder, request: 0 })
+    }
+
+    /// Many connections at once that shake hands and then say nothing.
+    pub async fn silent(server: SocketAddr, alpn: &[u8], count: usize) -> Result<Vec<quinn::Connection>> {
+        let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
+        let calls = (0..count).map(|_| endpoint.connect_with(trusting(alpn), server, "ambit"));
+        let mut connecting = calls.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<JoinSet<_>>();
+        let mut connections = Vec::new();
+        while let Some(connection) = connecting.join_next().await {
+            connections.push(connection??);
+        }
+        Ok(connections)
     }
 
     /// Bytes as they are.
@@ -106,4 +118,8 @@ impl Raw {
             }
         }
     }
+}
+
+fn trusting(alpn: &[u8]) -> quinn::ClientConfig {
+    quic::client_config(alpn, FingerprintVerifier::asking(|_: &str, _: Fingerprint| true))
 }

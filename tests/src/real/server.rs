@@ -3,10 +3,17 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use super::{Lines, Scratch, binary};
+use super::{Lines, PATIENCE, Scratch, binary};
+
+/// What `/metrics` says: a value for each series, its labels included in the name.
+pub type Metrics = BTreeMap<String, f64>;
+
+/// Nothing depends on it; a look costs both sides some work.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// A running server; killed when dropped.
 pub struct Server {
@@ -24,8 +31,13 @@ pub struct Server {
 impl Server {
     /// Starts one on free ports and waits until it is ready.
     pub fn start(scratch: &Scratch, arguments: &[&str]) -> Result<Self> {
+        Self::start_with(scratch, arguments, &[])
+    }
+
+    /// The same, with environment variables.
+    pub fn start_with(scratch: &Scratch, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
         let mut command = Command::new(binary("world-server"));
-        scratch.confine(&mut command);
+        scratch.confine(&mut command).envs(variables.iter().copied());
         command.args(["--http", "127.0.0.1:0"]).args(arguments);
         if !arguments.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
@@ -51,7 +63,7 @@ impl Server {
     }
 
     /// What `/metrics` says: a value for each series.
-    pub fn metrics(&self) -> Result<BTreeMap<String, f64>> {
+    pub fn metrics(&self) -> Result<Metrics> {
         let text = self.get("/metrics")?.1;
         let series = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
             let (name, value) = line.rsplit_once(' ')?;
@@ -60,11 +72,30 @@ impl Server {
         Ok(series.collect())
     }
 
+    /// Looks at `/metrics` until `wanted` is the case. Hosts report once a second.
+    pub fn await_metrics(&self, what: &str, wanted: impl Fn(&Metrics) -> bool) -> Result<Metrics> {
+        for _ in 0..PATIENCE.as_millis() / BETWEEN_LOOKS.as_millis() {
+            let metrics = self.metrics()?;
+            if wanted(&metrics) {
+                return Ok(metrics);
+            }
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        bail!("{what} did not show in /metrics; at the end: {:#?}", self.metrics()?)
+    }
+
+    /// Memory that the process holds (`VmRSS`).
+    pub fn resident_kib(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        line.trim().trim_end_matches(" kB").parse().with_context(|| format!("VmRSS is '{line}'"))
+    }
+
     /// Status and body of a page on the HTTP port.
     pub fn get(&self, path: &str) -> Result<(u16, String)> {
         use std::io::{Read, Write};
         let mut stream = std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
-        stream.set_read_timeout(Some(super::PATIENCE))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.http)?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
@@ -74,8 +105,13 @@ impl Server {
     }
 
     /// Sends SIGTERM and returns the exit status once it has gone.
-    pub fn terminate(mut self) -> Result<Option<i32>> {
+    pub fn terminate(self) -> Result<Option<i32>> {
         signal(self.id(), "TERM")?;
+        self.wait()
+    }
+
+    /// Waits until it has gone by itself, and returns the exit status.
+    pub fn wait(mut self) -> Result<Option<i32>> {
         Ok(self.child.wait()?.code())
     }
 
@@ -117,4 +153,9 @@ impl Drop for Server {
 pub fn signal(id: u32, name: &str) -> Result<()> {
     super::run(Command::new("kill").arg(format!("-{name}")).arg(id.to_string()))?;
     Ok(())
+}
+
+/// Whether a process still runs; one that has ended and was not asked about yet does not.
+pub fn is_alive(id: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
 }

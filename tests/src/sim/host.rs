@@ -206,6 +206,11 @@ impl SimHost {
                     self.put_out(conn, ErrorCode::TakenOver);
                 }
             }
+            Output::Deaf { client } => {
+                if let Some((conn, _)) = room.clients.remove(&client) {
+                    self.put_out(conn, ErrorCode::SlowReader);
+                }
+            }
             Output::PlayerOut { player, reason } => {
                 self.tell(host_to_world::Body::PlayerOut(PlayerOut {
                     room: id.0,
@@ -350,7 +355,7 @@ pub fn digest(now: GameTime, outputs: &[Output], hash: &mut DefaultHasher) {
     for output in outputs {
         match output {
             Output::Datagram { client, bytes } => (client, bytes).hash(hash),
-            Output::Superseded { client } => client.hash(hash),
+            Output::Superseded { client } | Output::Deaf { client } => client.hash(hash),
             Output::PlayerOut { player, .. } => player.hash(hash),
             Output::Finished => {}
         }

@@ -3,17 +3,19 @@
 //! Beside every bad peer a well-behaved console walks about in a room; at the end it must not have noticed anything, and
 //! the server must not have kept anything of the bad ones.
 
+use std::net::SocketAddr;
+
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::game_to_client;
 use ambit_proto::control::world::{
-    ClientToWorld, CreateRoom, Hello, JoinRoom, ListRooms, Say, StartRoom, Ticket, client_to_world as ask,
+    ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, Say, StartRoom, Ticket, client_to_world as ask,
     world_to_client as answer,
 };
 use ambit_proto::frame::encode_frame;
 use ambit_proto::message::{Action, Command, Notice};
 use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD};
 use ambit_tests::real::raw::Raw;
-use ambit_tests::real::{Console, Scratch, Server};
+use ambit_tests::real::{Console, Metrics, Scratch, Server};
 use anyhow::Result;
 
 #[test]
@@ -141,8 +143,10 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
 }
 
 #[test]
-fn forged_stale_foreign_and_reused_tickets_are_refused() -> Result<()> {
-    beside_a_console("ticket", async |server| {
+fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
+    // A stale one would take half a minute: `ambit_game_server::ticket` tests that by itself.
+    beside_a_console_of("ticket", async |whole| {
+        let server = whole.world;
         let mut raw = Raw::connect(server, ALPN_WORLD).await?;
         raw.hello("cheat").await?;
         let ticket = ticket(&mut raw, "mine").await?;
@@ -157,6 +161,35 @@ fn forged_stale_foreign_and_reused_tickets_are_refused() -> Result<()> {
         let mut first = Raw::connect(server, ALPN_GAME).await?;
         assert!(matches!(first.join(good.clone()).await?, game_to_client::Body::Joined(_)));
         assert_eq!(refusal(server, good).await?, ErrorCode::TicketUsed);
+
+        // Good where it was made: another server has another signer.
+        let elsewhere = Scratch::new("ticket-elsewhere");
+        let other = Server::start(&elsewhere, &[])?;
+        let mut guest = Raw::connect(other.world, ALPN_WORLD).await?;
+        guest.hello("guest").await?;
+        let foreign = self::ticket(&mut guest, "theirs").await?;
+        assert_eq!(refusal(server, foreign.ticket).await?, ErrorCode::BadTicket);
+
+        // Good when it was made: the room has gone with its only player.
+        let mut brief = Raw::connect(server, ALPN_WORLD).await?;
+        brief.hello("brief").await?;
+        let gone = self::ticket(&mut brief, "shortlived").await?;
+        whole.await_metrics("the third room", |metrics| metrics["ambit_host_rooms"] == 3.0)?;
+        brief.ask(ask::Body::LeaveRoom(LeaveRoom {})).await?;
+        whole.await_metrics("the end of the third room", |metrics| metrics["ambit_host_rooms"] == 2.0)?;
+        assert_eq!(refusal(server, gone.ticket).await?, ErrorCode::BadTicket);
+
+        let refused = |metrics: &Metrics| -> Vec<(String, f64)> {
+            let series = metrics.iter().filter_map(|(series, &count)| {
+                let reason = series.strip_prefix("ambit_tickets_refused_total{reason=\"")?.strip_suffix("\"}")?;
+                Some((reason.to_owned(), count))
+            });
+            series.collect()
+        };
+        let told = |metrics: &Metrics| refused(metrics).iter().map(|(_, count)| count).sum::<f64>() >= 7.0;
+        let metrics = whole.await_metrics("seven refused tickets", told)?;
+        let expected = [("foreign", 1.0), ("forged", 4.0), ("malformed", 1.0), ("used", 1.0)];
+        assert_eq!(refused(&metrics), expected.map(|(reason, count)| (reason.to_owned(), count)));
         Ok(())
     })
 }
@@ -233,8 +266,69 @@ fn half_open_connections_are_given_up() -> Result<()> {
     })
 }
 
+#[test]
+fn a_crowd_that_says_nothing_keeps_nobody_out() -> Result<()> {
+    beside_a_console_of("silent", async |server| {
+        let mut silent = Vec::new();
+        for alpn in [ALPN_WORLD, ALPN_GAME] {
+            silent.extend(Raw::silent(server.world, alpn, 300).await?);
+        }
+        assert!(server.metrics()?["ambit_connections_made_total"] >= 301.0);
+        let world = server.world;
+        // On another thread, so that the silent ones go on answering as QUIC does.
+        tokio::task::spawn_blocking(move || visit(world)).await??;
+        for connection in silent {
+            connection.closed().await;
+        }
+        server.await_metrics("the console alone", |metrics| metrics["ambit_connections"] == 1.0)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_client_that_shouts_and_never_listens_only_hurts_itself() -> Result<()> {
+    beside_a_console_of("shout", async |server| {
+        let mut lobby = Raw::connect(server.world, ALPN_WORLD).await?;
+        lobby.hello("loud").await?;
+        // Into the console's room, the first of its server.
+        let join = ask::Body::JoinRoom(JoinRoom { room: 1, ..JoinRoom::default() });
+        let ticket = ticket_by(&mut lobby, join).await?;
+        let mut game = Raw::connect(server.world, ALPN_GAME).await?;
+        assert!(matches!(game.join(ticket.ticket).await?, game_to_client::Body::Joined(_)));
+        // From here on neither its datagrams nor its control stream are read.
+        for number in 0..20_000_u32 {
+            game.connection.send_datagram_wait(number.to_be_bytes().to_vec().into()).await?;
+        }
+        let dropped = "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"}";
+        let metrics = server.await_metrics("the drops", |metrics| metrics[dropped] > 0.0)?;
+        let resident_kib = server.resident_kib()?;
+        println!("{} of 20,000 datagrams dropped, the server holds {resident_kib} KiB", metrics[dropped]);
+        assert!(resident_kib < 400 << 10, "the server holds {resident_kib} KiB");
+        Ok(())
+    })
+}
+
+/// A player comes, plays and goes.
+fn visit(world: SocketAddr) -> Result<()> {
+    let scratch = Scratch::new("visitor");
+    let mut bob = Console::start(&scratch, world, "bob", &[])?;
+    bob.ask("create another game=field npcs=0", "created")?;
+    bob.ask("start", "started")?;
+    let own = bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    bob.type_in("watch on")?;
+    bob.type_in("move 110 110")?;
+    bob.wait_until("his first steps", |event| event["ev"] == "update" && event["id"] == own["id"])?;
+    assert_eq!(bob.quit()?.0, 0);
+    Ok(())
+}
+
 /// Runs something bad beside a console in a room, which must not notice.
-fn beside_a_console(name: &str, bad: impl AsyncFnOnce(std::net::SocketAddr) -> Result<()>) -> Result<()> {
+fn beside_a_console(name: &str, bad: impl AsyncFnOnce(SocketAddr) -> Result<()>) -> Result<()> {
+    beside_a_console_of(name, async |server: &Server| bad(server.world).await)
+}
+
+/// The same, for what also looks at the server itself.
+fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>) -> Result<()> {
     let scratch = Scratch::new(name);
     let mut server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
@@ -244,7 +338,7 @@ fn beside_a_console(name: &str, bad: impl AsyncFnOnce(std::net::SocketAddr) -> R
     ann.type_in("move 110 110")?;
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(bad(server.world))?;
+    runtime.block_on(bad(&server))?;
     runtime.shutdown_background();
 
     ann.type_in("move 100 100")?;
@@ -255,15 +349,8 @@ fn beside_a_console(name: &str, bad: impl AsyncFnOnce(std::net::SocketAddr) -> R
     assert!(!log.iter().any(|line| line.contains("ERROR") || line.contains("panicked")), "{log:#?}");
     assert_eq!(ann.quit()?.0, 0);
     // What the bad ones held is given back.
-    loop {
-        let metrics = server.metrics()?;
-        let connections =
-            metrics.iter().find(|(series, _)| series.starts_with("ambit_connections")).map(|(_, &value)| value);
-        if connections == Some(0.0) {
-            return Ok(());
-        }
-        std::thread::yield_now();
-    }
+    server.await_metrics("the end of all connections", |metrics| metrics["ambit_connections"] == 0.0)?;
+    Ok(())
 }
 
 /// Makes a room, starts it and gets a ticket for it.
@@ -272,11 +359,16 @@ async fn ticket(raw: &mut Raw, room: &str) -> Result<Ticket> {
         CreateRoom { name: room.to_owned(), game: "field".to_owned(), key: vec![7; 16], ..CreateRoom::default() };
     let created = raw.ask(ask::Body::CreateRoom(create)).await?;
     assert!(matches!(created.body, Some(answer::Body::RoomCreated(_))), "{created:?}");
-    raw.write(&encode_frame(&ClientToWorld { request: 1_000, body: Some(ask::Body::StartRoom(StartRoom {})) })).await?;
+    ticket_by(raw, ask::Body::StartRoom(StartRoom {})).await
+}
+
+/// Asks for what brings a ticket.
+async fn ticket_by(raw: &mut Raw, body: ask::Body) -> Result<Ticket> {
+    raw.write(&encode_frame(&ClientToWorld { request: 1_000, body: Some(body) })).await?;
     raw.find(|body| if let answer::Body::Ticket(ticket) = body { Some(ticket) } else { None }).await
 }
 
-async fn refusal(server: std::net::SocketAddr, ticket: Vec<u8>) -> Result<ErrorCode> {
+async fn refusal(server: SocketAddr, ticket: Vec<u8>) -> Result<ErrorCode> {
     let mut game = Raw::connect(server, ALPN_GAME).await?;
     let game_to_client::Body::Error(error) = game.join(ticket).await? else { panic!("a bad ticket got in") };
     game.closed().await?;

@@ -1,6 +1,6 @@
 //! Crowds of emulated clients. The figures are printed, never asserted: machines differ.
 
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use ambit_tests::real::{self, Console, Scratch, Server};
 use anyhow::{Context, Result};
@@ -48,6 +48,25 @@ fn twenty_bots_on_a_bad_line_lose_nothing_that_matters() -> Result<()> {
 }
 
 #[test]
+fn bots_notice_that_their_server_has_died() -> Result<()> {
+    let scratch = Scratch::new("deadserver");
+    let server = Server::start(&scratch, &[])?;
+    let mut command = Command::new(real::binary("bots"));
+    scratch.confine(&mut command);
+    command.args(["--count", "3", "--seconds", "8", "--json", "--server", &server.world.to_string()]);
+    let bots = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    server.await_metrics("three bots at play", |metrics| {
+        metrics["ambit_host_players"] == 3.0 && metrics["ambit_commands_total"] >= 3.0
+    })?;
+    // As `kill -9` does: nobody is told.
+    drop(server);
+    let summary = last_line(&bots.wait_with_output()?)?;
+    assert_eq!(summary["connected"], 0, "{summary}");
+    assert!(summary["errors"].as_u64().is_some_and(|errors| errors >= 3), "{summary}");
+    Ok(())
+}
+
+#[test]
 fn two_hundred_bots_share_a_room() -> Result<()> {
     if std::env::var_os("AMBIT_SKIP_LOAD").is_some() {
         println!("left out by --quick");
@@ -68,7 +87,10 @@ fn bots(scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value>
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     command.args(["--profile", "crowd", "--json", "--server", &server.world.to_string()]).args(arguments);
-    let output = real::run(&mut command)?;
+    last_line(&real::run(&mut command)?)
+}
+
+fn last_line(output: &Output) -> Result<Value> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     serde_json::from_str(text.lines().last().context("no summary")?).context("the last line is one JSON object")
 }

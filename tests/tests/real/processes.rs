@@ -1,6 +1,7 @@
 //! Rooms in child processes: spread, and the death of one of them.
 
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use ambit_tests::real::{self, Console, Scratch, Server};
 use anyhow::Result;
@@ -49,11 +50,13 @@ fn a_dead_host_sends_its_players_to_the_lobby_and_touches_nobody_else() -> Resul
             .wait_until("a bot", |event| event["ev"] == "enter" && event["kind"] == "avatar" && event["own"] != true)?;
     }
 
-    let victim = server.children()[0];
-    real::server_signal(victim, "KILL")?;
+    let children = server.children();
+    let killed = now();
+    real::server_signal(children[0], "KILL")?;
     let mut dropped = Vec::new();
     let mut kept = Vec::new();
     let orphaned = first_left(&mut consoles)?;
+    println!("the first player was told {} ms after the kill", killed.elapsed().as_millis());
     for (index, (console, address)) in consoles.iter_mut().enumerate() {
         if *address == orphaned {
             dropped.push(index);
@@ -67,9 +70,18 @@ fn a_dead_host_sends_its_players_to_the_lobby_and_touches_nobody_else() -> Resul
             kept.push(index);
         }
     }
+    println!("the last player was told {} ms after the kill", killed.elapsed().as_millis());
     assert_eq!((dropped.len(), kept.len()), (2, 2));
 
-    // They can start anew, and the dead one has been replaced.
+    // The dead one is replaced: the lobby hears of the death before another child is started.
+    while server.children().iter().all(|child| children.contains(child)) {
+        std::thread::yield_now();
+    }
+    server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    let replaced = server.children();
+    assert!(replaced.len() == 2 && replaced.contains(&children[1]), "{children:?}, then {replaced:?}");
+
+    // And those who were thrown out can start anew.
     for &index in &dropped {
         let console = &mut consoles[index].0;
         console.ask(&format!("create again{index} game=field"), "created")?;
@@ -101,11 +113,7 @@ fn the_children_die_with_their_parent() -> Result<()> {
     let children = server.children();
     assert_eq!(children.len(), 2);
     real::server_signal(server.id(), "KILL")?;
-    let started = std::path::Path::new("/proc");
-    let alive = |id: &u32| {
-        std::fs::read_to_string(started.join(id.to_string()).join("stat")).is_ok_and(|stat| !stat.contains(") Z"))
-    };
-    while children.iter().any(alive) {
+    while children.iter().any(|&id| real::is_alive(id)) {
         std::thread::yield_now();
     }
     Ok(())
@@ -130,4 +138,9 @@ fn summary(bots: std::process::Child) -> Result<Value> {
     let output = bots.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(serde_json::from_str(text.lines().last().unwrap_or_default())?)
+}
+
+#[expect(clippy::disallowed_methods, reason = "for a figure that is printed")]
+fn now() -> Instant {
+    Instant::now()
 }

@@ -1,6 +1,6 @@
 //! The server's own behaviour: start, HTTP, drain, options.
 
-use ambit_tests::real::{Console, Scratch, Server, binary};
+use ambit_tests::real::{self, Console, Metrics, Scratch, Server, binary};
 use anyhow::Result;
 
 #[test]
@@ -11,10 +11,45 @@ fn sigterm_drains_and_ends_with_0() -> Result<()> {
     ann.ask("create meadow game=field", "created")?;
     ann.ask("start", "started")?;
     assert_eq!(server.terminate()?, Some(0));
-    let told =
-        ann.wait_until("the reason", |event| ["left", "error"].contains(&event["ev"].as_str().unwrap_or_default()))?;
-    let text = told.to_string();
-    assert!(text.contains("drain") || text.contains("room_closed"), "{text}");
+    expect_the_end(&mut ann)
+}
+
+#[test]
+fn a_drain_ends_the_hosts_with_their_players_inside() -> Result<()> {
+    let scratch = Scratch::new("drain-hosts");
+    let server = Server::start(&scratch, &["--hosts", "process:2"])?;
+    let children = server.children();
+    let mut consoles = Vec::new();
+    for name in ["ann", "bob"] {
+        let mut console = Console::start(&scratch, server.world, name, &[])?;
+        console.ask(&format!("create {name} game=field"), "created")?;
+        console.ask("start", "started")?;
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+        consoles.push(console);
+    }
+    assert_eq!(server.terminate()?, Some(0));
+    expect_gone(&children);
+    consoles.iter_mut().try_for_each(expect_the_end)
+}
+
+#[test]
+fn while_the_server_drains_it_is_not_healthy() -> Result<()> {
+    let scratch = Scratch::new("unhealthy");
+    let server = Server::start(&scratch, &["--hosts", "process:1"])?;
+    let children = server.children();
+    // A host that stands still keeps the server from ending until it goes on.
+    real::server_signal(children[0], "STOP")?;
+    real::server_signal(server.id(), "TERM")?;
+    let (status, body) = loop {
+        match server.get("/healthz")? {
+            (200, _) => std::thread::yield_now(),
+            other => break other,
+        }
+    };
+    assert_eq!((status, body.as_str()), (503, "draining\n"));
+    real::server_signal(children[0], "CONT")?;
+    assert_eq!(server.wait()?, Some(0));
+    expect_gone(&children);
     Ok(())
 }
 
@@ -39,16 +74,42 @@ fn health_and_metrics_answer() -> Result<()> {
         "leaves",
         "drop",
     ];
-    // Hosts report once a second.
-    let metrics = loop {
-        let metrics = server.metrics()?;
-        if metrics.iter().any(|(name, &value)| name.contains("enters") && value > 0.0) {
-            break metrics;
-        }
-        std::thread::yield_now();
-    };
+    let seen = |metrics: &Metrics| metrics.iter().any(|(name, &value)| name.contains("enters") && value > 0.0);
+    let metrics = server.await_metrics("her avatar", seen)?;
     for name in wanted {
         assert!(metrics.keys().any(|series| series.contains(name)), "no series with '{name}' in {:?}", metrics.keys());
+    }
+    Ok(())
+}
+
+#[test]
+fn metrics_say_what_happened() -> Result<()> {
+    let scratch = Scratch::new("figures");
+    let server = Server::start(&scratch, &[])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    let created = ann.ask("create meadow game=field npcs=0", "created")?;
+    ann.ask("start", "started")?;
+    let mut consoles = vec![ann];
+    for name in ["bob", "cat"] {
+        let mut console = Console::start(&scratch, server.world, name, &[])?;
+        console.ask(&format!("join {}", created["room"]), "joined")?;
+        consoles.push(console);
+    }
+    for console in &mut consoles {
+        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    }
+    let metrics = server.await_metrics("three avatars", |metrics| {
+        metrics["ambit_host_players"] == 3.0 && metrics["ambit_enters_total"] >= 3.0
+    })?;
+    for (series, expected) in [("connections", 3.0), ("players", 3.0), ("rooms", 1.0), ("rooms_running", 1.0)] {
+        assert_eq!(metrics[&format!("ambit_{series}")], expected, "{series}");
+    }
+    for direction in ["in", "out"] {
+        let (datagrams, bytes) = (
+            metrics[&format!("ambit_datagrams_total{{direction=\"{direction}\"}}")],
+            metrics[&format!("ambit_datagram_bytes_total{{direction=\"{direction}\"}}")],
+        );
+        assert!(datagrams > 0.0 && bytes > datagrams, "{direction}: {datagrams} datagrams, {bytes} bytes");
     }
     Ok(())
 }
@@ -58,15 +119,18 @@ fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() -> Result<()> {
     let scratch = Scratch::new("options");
     let file = scratch.path().join("ambit.toml");
     std::fs::write(&file, "grace = \"7s\"\nmax-connections = 1\n")?;
-    let server = Server::start(&scratch, &["--config", file.to_str().expect("a plain path")])?;
-    let _ann = Console::start(&scratch, server.world, "ann", &[])?;
-    assert!(Console::start(&scratch, server.world, "bob", &[]).is_err(), "the file allows one connection");
-    drop(server);
-    let server =
-        Server::start(&scratch, &["--config", file.to_str().expect("a plain path"), "--max-connections", "10"])?;
-    let _ann = Console::start(&scratch, server.world, "ann", &[])?;
-    Console::start(&scratch, server.world, "bob", &[])?;
-    Ok(())
+    let file = ["--config", file.to_str().expect("a plain path")];
+    let variable = [("AMBIT_MAX_CONNECTIONS", "2")];
+    let check = |server: Server, allowed: usize| -> Result<()> {
+        let start = |name: &&str| Console::start(&scratch, server.world, name, &[]);
+        let _guests = ["ann", "bob", "cat"][..allowed].iter().map(start).collect::<Result<Vec<_>>>()?;
+        let one_more = start(&"dan").err().expect("there are as many as allowed");
+        assert!(format!("{one_more:#}").contains("too_many_connections"), "{one_more:#}");
+        Ok(())
+    };
+    check(Server::start(&scratch, &file)?, 1)?;
+    check(Server::start_with(&scratch, &file, &variable)?, 2)?;
+    check(Server::start_with(&scratch, &[&file[..], &["--max-connections", "3"]].concat(), &variable)?, 3)
 }
 
 #[test]
@@ -87,4 +151,20 @@ fn what_is_wrong_with_an_option_is_said_in_a_line() -> Result<()> {
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
     Ok(())
+}
+
+/// A player is told why there is no game any more.
+fn expect_the_end(console: &mut Console) -> Result<()> {
+    let told = console
+        .wait_until("the reason", |event| ["left", "error"].contains(&event["ev"].as_str().unwrap_or_default()))?;
+    let text = told.to_string();
+    assert!(text.contains("drain") || text.contains("room_closed"), "{text}");
+    Ok(())
+}
+
+/// Waits until none of these processes runs.
+fn expect_gone(processes: &[u32]) {
+    while processes.iter().any(|&id| real::is_alive(id)) {
+        std::thread::yield_now();
+    }
 }

@@ -71,6 +71,7 @@ impl Figures {
         let hosts = self.0.all_hosts();
         out.gauge("host_rooms", "Rooms on all hosts", hosts.rooms.into())?;
         out.gauge("host_players", "Players in the rooms of all hosts", hosts.players.into())?;
+        out.gauge("game_connections", "Game connections, those not joined yet too", hosts.clients.into())?;
         out.datagrams(hosts.datagrams_in, hosts.datagrams_out)?;
         out.bytes(hosts.bytes_in, hosts.bytes_out)?;
         out.counter("enters", "Objects that came into a client's view", hosts.enters)?;
@@ -90,7 +91,7 @@ impl Figures {
         out.cores(self.0.hosts.iter().map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)))?;
         let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
         out.counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
-        out.drops(self.0.drops.iter().chain(&hosts.drops))
+        out.drops(self.0.all_drops().iter())
     }
 }
 

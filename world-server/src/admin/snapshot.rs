@@ -28,9 +28,17 @@ impl Snapshot {
             add_stats(&mut sum, &host.stats);
             sum.rooms += host.stats.rooms;
             sum.players += host.stats.players;
+            sum.clients += host.stats.clients;
             sum.cpu_permille += host.stats.cpu_permille;
             sum.amplification_permille = sum.amplification_permille.max(host.stats.amplification_permille);
         }
+        sum
+    }
+
+    /// What was dropped, here and on all hosts. Some queues stand at both (`handshakes`), and one name is one figure.
+    pub(crate) fn all_drops(&self) -> BTreeMap<String, u64> {
+        let mut sum = self.all_hosts().drops;
+        add_counts(&mut sum, &self.drops);
         sum
     }
 }
@@ -55,11 +63,13 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     for (bucket, count) in sum.tick_buckets.iter_mut().zip(&stats.tick_buckets) {
         *bucket += count;
     }
-    for (name, count) in &stats.drops {
-        *sum.drops.entry(name.clone()).or_default() += count;
-    }
-    for (reason, count) in &stats.tickets_refused {
-        *sum.tickets_refused.entry(reason.clone()).or_default() += count;
+    add_counts(&mut sum.drops, &stats.drops);
+    add_counts(&mut sum.tickets_refused, &stats.tickets_refused);
+}
+
+fn add_counts(sum: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>) {
+    for (name, count) in counts {
+        *sum.entry(name.clone()).or_default() += count;
     }
 }
 
@@ -72,6 +82,7 @@ mod tests {
         let host = |enters, rooms, drops: u64| HostStats {
             enters,
             rooms,
+            clients: rooms,
             tick_buckets: vec![1, 2],
             drops: [("inbox/full".to_owned(), drops)].into(),
             ..HostStats::default()
@@ -80,9 +91,11 @@ mod tests {
         add_stats(&mut snapshot.gone, &host(5, 1, 2));
         snapshot.hosts = vec![(HostId(2), attended(host(7, 3, 1))), (HostId(3), attended(host(1, 1, 0)))];
         let sum = snapshot.all_hosts();
-        assert_eq!((sum.enters, sum.rooms), (13, 4));
+        assert_eq!((sum.enters, sum.rooms, sum.clients), (13, 4, 4));
         assert_eq!(sum.tick_buckets, [3, 6]);
         assert_eq!(sum.drops["inbox/full"], 3);
+        snapshot.drops.insert("inbox/full".into(), 10);
+        assert_eq!(snapshot.all_drops()["inbox/full"], 13);
     }
 
     fn attended(stats: HostStats) -> Host {

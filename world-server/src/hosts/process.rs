@@ -29,8 +29,9 @@ const LIVES_FOR: Duration = Duration::from_secs(10);
 /// A child whose pipe has ended is dead as a rule; one that has only closed its output is killed after this.
 const DEAD_WITHIN: Duration = Duration::from_millis(200);
 
-/// How long a child may take to end itself when the server does.
-const EXIT_WITHIN: Duration = Duration::from_secs(2);
+/// How long a child may take to end itself when the server does; then it is killed. Less than the server waits for its
+/// hosts (`HOSTS_WITHIN` in `server/parts.rs`), so that no child that hangs survives it.
+const EXIT_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// Keeps one child running until `stop`; `ready` hears of each start: a child that is ready, or why there is none.
 pub(crate) async fn keep(
@@ -60,14 +61,13 @@ async fn run(
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
     let mut child = spawn(arguments)?;
-    let link = connect(&mut child)?;
+    let link = connect(&mut child, stop.clone())?;
     let attended = match Attended::introduce(link, world.clone(), |_| Ok(())).await {
         Ok(attended) => attended,
         Err(reason) => anyhow::bail!("{reason} ({})", end(&mut child, Duration::ZERO).await),
     };
     let _ = ready.try_send(Ok(()));
-    let within = || if stop.is_cancelled() { EXIT_WITHIN } else { DEAD_WITHIN };
-    attended.attend(|| end(&mut child, within())).await;
+    attended.attend(|| end(&mut child, DEAD_WITHIN)).await;
     Ok(())
 }
 
@@ -85,16 +85,26 @@ fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
     command.spawn().with_context(|| format!("cannot start {}", program.display()))
 }
 
-fn connect(child: &mut Child) -> anyhow::Result<WorldEnd> {
+fn connect(child: &mut Child, stop: CancellationToken) -> anyhow::Result<WorldEnd> {
     let output = child.stdin.take().context("a child has an input")?;
     let input = child.stdout.take().context("a child has an output")?;
     let (link, carrying) = world_end_over(input, output);
     tokio::spawn(async move {
-        if let Err(error) = carrying.await {
-            tracing::warn!("a host process's pipe: {error}");
+        tokio::select! {
+            ended = carrying => if let Err(error) = ended {
+                tracing::warn!("a host process's pipe: {error}");
+            },
+            // The pipe of a child that hangs does not end by itself.
+            () = overdue(&stop) => tracing::warn!("a host process did not end in time"),
         }
     });
     Ok(link)
+}
+
+/// Waits until a child would have had to end.
+async fn overdue(stop: &CancellationToken) {
+    stop.cancelled().await;
+    tokio::time::sleep(EXIT_WITHIN).await;
 }
 
 /// What became of a child whose pipe has ended. One that does not end itself in time is killed.

@@ -116,18 +116,27 @@ impl Lobby {
         let Some(id) = self.players.at(player).room else { return };
         self.unseat(now, player, id);
         let room = self.rooms.at_mut(id);
-        if let Some(host) = room.hosted_by() {
+        if room.hosted_by().is_some() {
             room.note_departure(now, player);
+        }
+        self.remove_from_game(player, id, reason);
+        self.settle_room(now, id);
+    }
+
+    /// Tells the host of a running game that a player is out, and that its tickets are void.
+    fn remove_from_game(&mut self, player: PlayerId, id: RoomId, reason: ErrorCode) {
+        if let Some(host) = self.rooms.at(id).hosted_by() {
             let void_tickets_until = self.counters.tickets;
             let remove = RemovePlayer { room: id.0, player: player.0, reason: reason.into(), void_tickets_until };
             self.outbox.host(host, world_to_host::Body::RemovePlayer(remove));
         }
-        self.settle_room(now, id);
     }
 
-    /// As `vacate`, at the wish of the host that the player's game ran on: it knows.
-    pub(super) fn vacate_by_host(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
+    /// As `vacate`, at the word of the host that the player's game ran on. The host is told all the same, since the player may
+    /// still hold tickets.
+    pub(super) fn vacate_by_host(&mut self, now: LocalTime, player: PlayerId, id: RoomId, reason: ErrorCode) {
         self.unseat(now, player, id);
+        self.remove_from_game(player, id, reason);
         self.settle_room(now, id);
     }
 

@@ -136,7 +136,7 @@ impl Lobby {
             ErrorCode::ErrorUnspecified => "you left the game",
             _ => "the game server put you out of the game",
         };
-        self.vacate_by_host(now, player, id);
+        self.vacate_by_host(now, player, id, code);
         self.tell(player, room_left(id, Refusal::new(code, message)));
     }
 

@@ -252,6 +252,20 @@ mod tests {
     }
 
     #[test]
+    fn chat_is_normalised() {
+        assert_eq!(ChatText::parse(" cafe\u{301} ").map(ChatText::into_string), Ok("café".to_owned()));
+    }
+
+    #[test]
+    fn a_room_s_name_has_1_to_32_characters_and_shows_all_that_it_holds() {
+        assert_eq!(RoomName::parse(" den u\u{308}ber alles ").map(|name| name.0), Ok("den über alles".to_owned()));
+        assert!(RoomName::parse(&"ü".repeat(32)).is_ok());
+        for text in ["", "  ", "a\nb", "a\u{202e}b", "a\u{200b}b", &"x".repeat(33)] {
+            assert_eq!(RoomName::parse(text).expect_err("a refusal").code, ErrorCode::BadName, "{text:?}");
+        }
+    }
+
+    #[test]
     fn an_empty_password_is_none_and_no_password_is_shown() {
         assert_eq!(Password::parse(""), Ok(None));
         let secret = Password::parse("sesame").expect("fine").expect("a password");

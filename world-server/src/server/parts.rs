@@ -34,6 +34,7 @@ use crate::session::Session;
 
 /// The parts of a drain; together they stay within the 5 s that a SIGTERM gives.
 const TELL_WITHIN: Duration = Duration::from_millis(1_500);
+/// Longer than `EXIT_WITHIN` of `hosts/process.rs`: children that hang are killed meanwhile.
 const HOSTS_WITHIN: Duration = Duration::from_secs(2);
 const IDLE_WITHIN: Duration = Duration::from_millis(700);
 const CLOSE_WITHIN: Duration = Duration::from_millis(300);

@@ -194,6 +194,7 @@ impl Bot {
 
     async fn finish(mut self, life: Life) -> Report {
         let last = self.snapshot().await;
+        self.witness.end_span(last.as_ref().and_then(|last| last.silence).unwrap_or_default());
         let steady = life.first.is_some() && self.witness.is_steady();
         let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
         self.witness.faults_mut().add("malformed", malformed, "a datagram, record or message made no sense");

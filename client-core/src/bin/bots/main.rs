@@ -144,6 +144,7 @@ fn tell(args: &Args, outcome: &Outcome) -> ExitCode {
         eprintln!("error: {failure}");
     }
     if args.json {
+        outcome.summary.faults().for_each(|fault| eprintln!("{fault}"));
         println!("{}", outcome.summary.json());
     } else if outcome.failure.is_none() {
         println!("{}", outcome.summary.text());

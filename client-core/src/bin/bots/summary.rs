@@ -111,9 +111,12 @@ impl Summary {
             format!("refused    {} commands, as games do", self.refusals),
             format!("errors     {}", self.faults.count()),
         ];
-        let faults =
-            self.faults.iter().map(|(kind, count, example)| format!("  {count:>6} {kind}, such as: {example}"));
-        lines.into_iter().chain(faults).collect::<Vec<_>>().join("\n")
+        lines.into_iter().chain(self.faults()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What went wrong, a line a kind.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
+        self.faults.iter().map(|(kind, count, example)| format!("  {count:>6} {kind}, such as: {example}"))
     }
 
     fn add(&mut self, report: &Report) {

@@ -4,15 +4,18 @@
 //! of play (too little mana, somebody in the way) is counted apart: that is no fault.
 //!
 //! Checked: `Enter` and `Leave` of an id alternate and begin with `Enter`, `Update`s and events speak of what is in sight, the
-//! avatar comes into sight, and once in the game nobody is thrown out of it or loses a connection.
+//! avatar comes into sight, and once in the game nobody is thrown out of it, loses a connection or hears nothing any more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use ambit_client_core::client::event::{About, Connection, FieldValue, ViewEvent};
 use ambit_client_core::client::model::Room;
 
 /// Refusals that belong to the game.
 const ORDINARY: [&str; 5] = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
+/// A room says something every second at the slowest; beyond two and a half nobody is there, whatever the line loses.
+const SILENCE: Duration = Duration::from_millis(2_500);
 /// Kinds of fault that are told apart; more are counted under one name.
 const KINDS: usize = 64;
 
@@ -110,6 +113,13 @@ impl Witness {
         self.is_in()
     }
 
+    /// The span is over, and nothing fresh has come for so long: a server that died without a word is a fault.
+    pub(crate) fn end_span(&mut self, silence: Duration) {
+        if self.is_in() && silence > SILENCE {
+            self.break_off("silent at the end", format!("nothing fresh for {} ms", silence.as_millis()));
+        }
+    }
+
     /// Whether it is in the game and has been since the span began.
     pub(crate) fn is_steady(&self) -> bool {
         self.is_in() && !self.interrupted
@@ -180,8 +190,6 @@ impl Witness {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use ambit_client_core::client::event::{Enter, Failure, Happening, Named, Update};
     use ambit_proto::space::Position;
     use ambit_proto::time::GameTime;
@@ -228,6 +236,16 @@ mod tests {
         let witness = after(&[enter(1, true), leave(1), broken(), enter(2, true)]);
         assert!(witness.is_in() && !witness.is_steady());
         assert_eq!(names(&witness), ["game connection broke"]);
+    }
+
+    #[test]
+    fn who_hears_nothing_at_the_end_is_not_in_the_game() {
+        let mut witness = after(&[enter(1, true)]);
+        witness.end_span(Duration::from_millis(1_500));
+        assert!(witness.is_steady());
+        witness.end_span(Duration::from_secs(4));
+        assert!(!witness.is_steady());
+        assert_eq!(names(&witness), ["silent at the end"]);
     }
 
     #[test]

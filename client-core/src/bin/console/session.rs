@@ -127,9 +127,22 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
         let shown = self.script.handle_event(self.now(), &event);
         let noise = self.quitting && matches!(event, ViewEvent::Leave { .. });
         match json::event(&event) {
-            Some(line) if shown && !noise => self.print(&line),
+            Some(line) if shown && !noise => {
+                let line = self.stamped(line).await;
+                self.print(&line)
+            }
             _ => Ok(()),
         }
+    }
+
+    /// In a game everything has a time, be it said by the lobby.
+    async fn stamped(&self, mut line: serde_json::Value) -> serde_json::Value {
+        if line.get("t").is_none()
+            && let Ok(Some(t)) = self.handle.run(|client, now| client.room_time(now)).await
+        {
+            line["t"] = json::ms(t).into();
+        }
+        line
     }
 
     fn handle_line(&mut self, line: Option<Result<String, TooLong>>) -> io::Result<()> {

@@ -30,6 +30,8 @@ pub(super) struct Server {
     pub(super) fingerprint: Fingerprint,
     endpoint: Endpoint,
     connections: Arc<Mutex<Vec<Connection>>>,
+    /// With which code a connection is closed as soon as it is there; 0 lets it in.
+    refusal: Arc<AtomicU32>,
 }
 
 impl Server {
@@ -42,11 +44,17 @@ impl Server {
             fingerprint,
             endpoint: endpoint.clone(),
             connections: Arc::default(),
+            refusal: Arc::default(),
         };
-        let connections = server.connections.clone();
+        let (connections, refusal) = (server.connections.clone(), server.refusal.clone());
         tokio::spawn(async move {
             while let Some(incoming) = endpoint.accept().await {
                 let Ok(connection) = incoming.await else { continue };
+                let code = refusal.load(Ordering::Relaxed);
+                if code != 0 {
+                    connection.close(code.into(), b"not now");
+                    continue;
+                }
                 connections.lock().expect("no panic").push(connection.clone());
                 let way_in = Told::Ticket(pb::Ticket {
                     room: 7,
@@ -69,6 +77,10 @@ impl Server {
         let (config, fingerprint) = certificate();
         self.fingerprint = fingerprint;
         self.endpoint.set_server_config(Some(config));
+    }
+
+    pub(super) fn refuse(&self, code: u32) {
+        self.refusal.store(code, Ordering::Relaxed);
     }
 
     pub(super) fn drop_connections(&self, code: u32) {

@@ -43,7 +43,7 @@ impl Field {
         at: Option<RawPoint>,
     ) -> Result<(), Refusal> {
         let known = Spell::at_index(spell).ok_or(Refusal(ErrorCode::UnknownCommand))?;
-        let target = || at.ok_or(Refusal(ErrorCode::UnknownCommand));
+        let target = || at.ok_or(Refusal(ErrorCode::BadPosition));
         let shown_at = match known {
             Spell::Bolt => self.cast_bolt(world, caster, target()?)?,
             Spell::Heal => self.cast_heal(world, caster)?,

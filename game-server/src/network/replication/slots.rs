@@ -174,6 +174,12 @@ impl Slots {
         Some(Alias { slot, epoch: self.entries[usize::from(slot)].epoch })
     }
 
+    /// Since when the client may know of an object that it is told of.
+    pub fn since(&self, object: ObjectId) -> Option<GameTime> {
+        let &slot = self.by_object.get(&object)?;
+        Some(self.entries[usize::from(slot)].at)
+    }
+
     /// Whether something is so of any object that the client is told of.
     pub fn any_followed(&self, is_so: impl Fn(ObjectId) -> bool) -> bool {
         let followed = self.entries.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));

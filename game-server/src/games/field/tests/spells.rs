@@ -33,8 +33,8 @@ fn what_is_refused_changes_nothing() {
     };
     check(4, Some((1.0, 1.0)), ErrorCode::UnknownCommand);
     check(255, None, ErrorCode::UnknownCommand);
-    check(BOLT, None, ErrorCode::UnknownCommand);
-    check(BLINK, None, ErrorCode::UnknownCommand);
+    check(BOLT, None, ErrorCode::BadPosition);
+    check(BLINK, None, ErrorCode::BadPosition);
     check(BOLT, Some((f32::NAN, 1.0)), ErrorCode::BadPosition);
     check(BOLT, Some((-1.0, 1.0)), ErrorCode::BadPosition);
     check(BOLT, Some((100.0, 100.0)), ErrorCode::BadPosition); // In no direction.
