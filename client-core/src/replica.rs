@@ -196,6 +196,7 @@ impl<V> Replica<V> {
 
     fn handle_enter(&mut self, moment: Moment, newcomer: Newcomer, components: &[(u8, Component)]) -> Applied {
         let alias = newcomer.alias;
+        let welcome = self.objects.len() < OBJECTS && self.schema.kind(newcomer.kind).is_some();
         match self.slots.get(&alias.slot).copied() {
             Some(Slot { epoch, object: Some(id) }) if epoch == alias.epoch => {
                 return self.refresh(id, moment, newcomer.kind, components);
@@ -204,15 +205,17 @@ impl<V> Replica<V> {
                 if !Alias::newer_than(alias.epoch, epoch) {
                     return Applied::Nothing;
                 }
+                // Before anything is changed: a slot never names an object that is about to go.
+                if !welcome {
+                    return Applied::Refused;
+                }
                 // Its `Leave` is lost or late, but the server gives a slot away only when it is free.
                 if let Some(before) = object {
                     self.let_leave(before, moment.at);
                 }
             }
+            None if !welcome => return Applied::Refused,
             None => {}
-        }
-        if self.objects.len() >= OBJECTS {
-            return Applied::Refused;
         }
         self.announce(moment, newcomer, components)
     }

@@ -193,6 +193,27 @@ fn a_view_keeps_what_its_factory_made() {
 }
 
 /// What a server with a handful of slots tells, delivered late, twice and out of order, against what it meant.
+/// A server that keeps no rule at all: objects may be odd, but events stay in order and nothing panics.
+#[test]
+fn records_that_make_no_sense_do_no_more_than_show_nonsense() {
+    for seed in 0..200 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut scene = Scene::new();
+        for _ in 0..200 {
+            let (now, at) = (rng.u64(0..1_000), rng.u64(0..1_000));
+            scene.at(scene.now.millis().max(now)).stamped(rng.u64(0..1_000));
+            let (alias, kind) = (alias(rng.u16(0..3), rng.u8(0..4)), rng.u8(0..4));
+            let components = vec![(0, walk(&[(0, 1.0)]))];
+            scene.apply(&match rng.u8(0..3) {
+                0 => Record::Enter { alias, kind, at: ms(at), own: rng.bool(), components },
+                1 => Record::Update { alias, kind, at: ms(at), components },
+                _ => Record::Leave { alias, at: ms(at) },
+            });
+            scene.check_order(seed);
+        }
+    }
+}
+
 #[test]
 fn the_picture_is_right_in_the_end_whatever_order_records_arrive_in() {
     for seed in 0..300 {
