@@ -23,7 +23,9 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<Identity> {
     match (&config.cert, &config.key) {
         (Some(certificate), Some(key)) => read(certificate, key),
         (None, None) => load_or_make(&config.data_dir()),
-        _ => anyhow::bail!("`cert` and `key` go together"),
+        _ => anyhow::bail!(
+            "`--cert` and `--key` go together: give both PEM files, or none for a certificate of the server's own"
+        ),
     }
 }
 
@@ -97,6 +99,15 @@ mod tests {
         let error = load_or_make(&directory).unwrap_err().to_string();
         assert!(error.contains("cert.pem"), "{error}");
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_certificate_without_a_key_is_refused_and_so_is_a_key_without_a_certificate() {
+        for flag in ["--cert", "--key"] {
+            let config = Config::from_arguments(["world-server", flag, "a.pem"]).unwrap();
+            let error = load(&config).map(drop).unwrap_err().to_string();
+            assert!(error.contains("--cert") && error.contains("--key"), "{error}");
+        }
     }
 
     #[test]

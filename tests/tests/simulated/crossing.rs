@@ -28,6 +28,28 @@ fn a_pair_that_dances_along_borders_pays_metres_for_each_crossing() {
 }
 
 #[test]
+fn one_walker_alone_makes_nothing_flicker_be_it_at_a_corner_of_four_cells() {
+    for margin in ["0", "1"] {
+        let parameters = [("size", "60x60"), ("npcs", "0"), ("obstacles", "0"), ("margin", margin)];
+        let (mut system, room) = room_of(3, 4, &good(), &parameters);
+        for (guest, (x, y)) in [(10.1, 10.1), (25.0, 5.0), (5.0, 25.0), (28.0, 28.0)].into_iter().enumerate() {
+            walk(&mut system, room, guest, x, y);
+        }
+        let corners = [(9.9, 9.9), (10.1, 9.9), (10.1, 10.1), (9.9, 10.1)];
+        let mut round_the_corner = |rounds: usize| {
+            for (x, y) in corners.into_iter().cycle().take(4 * rounds) {
+                walk(&mut system, room, 0, x, y);
+            }
+            let stats = system.room(room).expect("it runs").stats();
+            (stats.enters, stats.leaves)
+        };
+        // What comes near for the first time may enter; the ring keeps it from then on.
+        let before = round_the_corner(1);
+        assert_eq!(round_the_corner(15), before, "margin {margin}");
+    }
+}
+
+#[test]
 fn bytes_towards_a_client_stay_in_proportion_to_what_it_sends() {
     let (system, room) = {
         let (mut system, room) = room_of(9, 2, &good(), &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")]);

@@ -1,10 +1,9 @@
 //! How much of something one peer may do.
 //!
-//! Three small parts: a rate with a burst, a count by address, and a memory of the rooms that a player made, which limits
-//! them and makes a repeated request harmless. Each holds a bounded amount of memory.
+//! Two small parts: a rate with a burst, and a memory of the rooms that a player made, which limits them and makes a repeated
+//! request harmless. Each holds a bounded amount of memory. (Connections by address are counted as at the hosts' doors.)
 
-use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use ambit_proto::ids::RoomId;
@@ -34,37 +33,6 @@ impl TokenBucket {
             self.full_at = full_at;
         }
         fits
-    }
-}
-
-/// Connections by where they come from.
-#[derive(Debug, Default)]
-pub(super) struct AddressCount(BTreeMap<IpAddr, usize>);
-
-impl AddressCount {
-    pub(super) fn of(&self, address: IpAddr) -> usize {
-        self.0.get(&network_of(address)).copied().unwrap_or_default()
-    }
-
-    pub(super) fn add(&mut self, address: IpAddr) {
-        *self.0.entry(network_of(address)).or_default() += 1;
-    }
-
-    pub(super) fn remove(&mut self, address: IpAddr) {
-        let network = network_of(address);
-        let count = self.0.get_mut(&network).expect("what is removed was added");
-        *count -= 1;
-        if *count == 0 {
-            self.0.remove(&network);
-        }
-    }
-}
-
-/// What one subscriber has: an IPv4 address, or 64 bits of IPv6.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
     }
 }
 
@@ -133,22 +101,6 @@ mod tests {
     }
 
     #[test]
-    fn one_subscriber_counts_as_one_address() {
-        let mut count = AddressCount::default();
-        for text in ["10.0.0.1", "::ffff:10.0.0.1", "2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"] {
-            count.add(address(text));
-        }
-        assert_eq!(count.of(address("10.0.0.1")), 2);
-        assert_eq!(count.of(address("10.0.0.2")), 0);
-        assert_eq!(count.of(address("2001:db8:1:2::77")), 2);
-        assert_eq!(count.of(address("2001:db8:1:3::77")), 1);
-        for text in ["10.0.0.1", "10.0.0.1", "2001:db8:1:2::1", "2001:db8:1:2::1", "2001:db8:1:3::1"] {
-            count.remove(address(text));
-        }
-        assert!(count.0.is_empty());
-    }
-
-    #[test]
     fn a_creation_is_remembered_for_a_minute() {
         let mut creations = Creations::default();
         creations.remember(at(0), Some([1; 16]), RoomId(1));
@@ -162,9 +114,5 @@ mod tests {
 
     fn at(millis: u64) -> LocalTime {
         LocalTime::from_millis(millis)
-    }
-
-    fn address(text: &str) -> IpAddr {
-        text.parse().expect("an address")
     }
 }
