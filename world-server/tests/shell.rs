@@ -278,7 +278,7 @@ struct Bomb;
 impl Game for Bomb {
     fn schema(&self) -> Schema {
         let path = ComponentSpec::public("path", Codec::Path);
-        let player = Kind { name: "player".into(), components: vec![path], sight: None };
+        let player = Kind { name: "player".into(), components: vec![path], ..Kind::default() };
         Schema { game: "bomb".into(), kinds: vec![player], ..Schema::default() }
     }
 
