@@ -13,16 +13,20 @@
 
 pub mod backoff;
 pub mod config;
+pub mod engaged;
 pub mod event;
 pub mod game;
 pub mod happenings;
+pub mod inputs;
 pub mod lobby;
 pub mod model;
 pub mod pending;
 pub mod play;
 pub mod queue;
 pub mod request;
+pub mod rules;
 pub mod stats;
+pub mod uplink;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,6 +35,8 @@ use std::time::Duration;
 use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::map::StaticMap;
 use ambit_proto::message::Action;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
@@ -44,9 +50,10 @@ use config::ClientConfig;
 use event::{Connection, Value, ViewEvent, codes};
 use game::{CommandError, GameOutput, GameSession};
 use lobby::{Ending, LobbyOutput, LobbySession, RequestError};
-use play::{Play, Rules};
+use play::Play;
 use queue::EventQueue;
 use request::Request;
+use rules::Rules;
 use stats::ClientStats;
 
 /// What the owner is to do.
@@ -117,6 +124,25 @@ impl<F: Factory> Client<F> {
         let number = self.game.command(now, action);
         self.settle(now);
         number
+    }
+
+    /// From now on the player holds these keys: the host is told 20 times a second, unreliably, until other keys are held, all
+    /// are let go ([`Client::release`]) or the game ends. Without a game, nothing is held.
+    pub fn input(&mut self, now: LocalTime, keys: Keymap) {
+        self.game.input(now, keys);
+        self.settle(now);
+    }
+
+    /// The player lets go of all keys; once the host has confirmed that, it is told no more of keys.
+    pub fn release(&mut self, now: LocalTime) {
+        self.game.release(now);
+        self.settle(now);
+    }
+
+    /// Whether each pose is told as an `Update` from now on: for a view that shows all there is to see. Without, `Update`s tell of
+    /// everything else, and poses are read.
+    pub fn watch(&mut self, on: bool) {
+        self.game.watch(on);
     }
 
     /// Leaves room and lobby for good.
@@ -269,6 +295,17 @@ impl<F: Factory> Client<F> {
         self.object(id)?.position(self.room_time(now)?)
     }
 
+    /// Where the client would show an object in sight at the room time `t`, be it past or to come: what to compare with the
+    /// truth.
+    pub fn shown_at(&self, id: u32, t: GameTime) -> Option<Position> {
+        self.object(id)?.position(t)
+    }
+
+    /// What stands around and never moves, once it has come in.
+    pub fn map(&self) -> Option<&Arc<StaticMap>> {
+        self.game.play()?.map()
+    }
+
     /// A gauge of an object in sight, by name: health, mana.
     pub fn gauge(&self, id: u32, name: &str, now: LocalTime) -> Option<Gauge> {
         match self.object(id)?.value(name, self.room_time(now)?)? {
@@ -290,6 +327,12 @@ impl<F: Factory> Client<F> {
     /// Age of the newest that is known of the room, if anything in sight moves: for a caller that samples it.
     pub fn age(&self, now: LocalTime) -> Option<Duration> {
         self.game.play()?.age(now)
+    }
+
+    /// Adds the present age of each object in sight to `stats().ages`: for a caller that samples it. Like `age`, nothing while
+    /// nothing moves.
+    pub fn sample_ages(&mut self, now: LocalTime) {
+        self.game.sample_ages(now);
     }
 
     /// How long nothing fresh has come; `None` outside a room.

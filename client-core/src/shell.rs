@@ -5,8 +5,8 @@
 //! who is asked again, what is told, all that stands in `client`.
 //!
 //! Queues and their bounds: [`ORDERS`] (whoever asks has to wait), [`EVENTS`] (then the client's own queue, which drops updates
-//! and in the end the connection), what has arrived, 256 (then QUIC's buffers: streams stop, the oldest datagram goes), frames towards a
-//! peer (128; a peer that doesn't read them loses the connection).
+//! and in the end the connection), frames that have arrived, 256 (then their stream stops), datagrams that have arrived (QUIC's
+//! buffer, then the oldest goes), frames towards a peer (128; a peer that doesn't read them loses the connection).
 
 mod clock;
 mod line;
@@ -17,6 +17,7 @@ mod traffic;
 use std::sync::Arc;
 
 use ambit_proto::impair::Impairment;
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::quic::Fingerprint;
 use ambit_proto::time::LocalTime;
@@ -37,7 +38,7 @@ pub use traffic::Traffic;
 pub const ORDERS: usize = 64;
 /// Events under way to the view; the client's own queue follows.
 pub const EVENTS: usize = 256;
-/// What has arrived and waits for the task.
+/// Frames that have arrived and wait for the task.
 const INBOX: usize = 256;
 
 /// How to start a client.
@@ -125,6 +126,14 @@ impl<F: Factory> Handle<F> {
         F: 'static,
     {
         self.run(move |client, now| client.act(now, action)).await?.map_err(AskError::Refused)
+    }
+
+    /// From now on the player holds these keys; the game is told 20 times a second, unreliably.
+    pub async fn input(&self, keys: Keymap) -> Result<(), Ended>
+    where
+        F: 'static,
+    {
+        self.run(move |client, now| client.input(now, keys)).await
     }
 
     /// What has gone through the sockets so far: UDP payload of all connections, those to the lobby included.

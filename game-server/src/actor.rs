@@ -1,6 +1,6 @@
 //! The actix actor around one room.
 //!
-//! Ticks, connections and the WorldServer's wishes come in through a bounded mailbox, datagrams through the clients' inboxes;
+//! Ticks, connections and the WorldServer's wishes come in through a bounded mailbox, datagrams through the room's inbox;
 //! what the room says is carried to the connections and to the WorldServer. All that decides is in `room`.
 //!
 //! What always holds: a panic of the room ends this room and nothing else. It owns no lock, thread or handle that
@@ -10,7 +10,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use ambit_proto::codes::{self, ErrorCode};
@@ -18,14 +18,13 @@ use ambit_proto::control::game::{GameToClient, Joined, game_to_client};
 use ambit_proto::control::host::{HostToWorld, PlayerOut, RoomClosed, host_to_world};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::time::GameTime;
-use bytes::Bytes;
-use quinn::SendDatagramError;
 use tokio::sync::mpsc;
 
 use crate::clock_thread::{Pulse, RoomClock, SendTick};
 use crate::host::control_stream::{self, Control};
 use crate::host::counters::Drop;
-use crate::host::inlet::Inbox;
+use crate::host::inlet::{Arrived, Inbox};
+use crate::host::outlet::Outlet;
 use crate::host::{Place, Shared};
 use crate::room::{Input, Output, Room};
 use crate::room_files::RoomFiles;
@@ -88,7 +87,6 @@ pub(crate) struct Close(pub(crate) ErrorCode);
 /// The ways to one client.
 pub(crate) struct Line {
     pub(crate) connection: quinn::Connection,
-    pub(crate) inbox: Arc<Inbox>,
     pub(crate) control: mpsc::Sender<Control>,
 }
 
@@ -109,6 +107,8 @@ pub(crate) struct Setup {
     pub(crate) pulse: Arc<Pulse>,
     #[expect(dead_code, reason = "counts the room at its arbiter for as long as it is kept")]
     pub(crate) place: Place,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) outlet: Outlet,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -116,6 +116,8 @@ pub(crate) struct Setup {
 pub(crate) struct GameServer {
     setup: Setup,
     clients: BTreeMap<ClientId, Client>,
+    /// Empty between ticks; kept for its memory.
+    arrived: Vec<Arrived>,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
     reported: RoomStats,
@@ -131,6 +133,7 @@ impl GameServer {
         Self {
             setup,
             clients: BTreeMap::new(),
+            arrived: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
             reported: RoomStats::default(),
@@ -138,15 +141,20 @@ impl GameServer {
     }
 
     fn on_tick(&mut self, now: GameTime, ctx: &mut Context<Self>) {
+        let late = self.setup.clock.now().since(now);
         self.gather();
         self.setup.files.record(now, &self.inputs);
-        if let Err(panic) = self.run(now) {
+        if let Err(panic) = self.run(now, late) {
             return self.crash(&*panic, ctx);
         }
         self.setup.files.trace(self.setup.room.trace());
         for output in std::mem::take(&mut self.outputs) {
             match output {
-                Output::Datagram { client, bytes } => self.send(client, bytes),
+                Output::Datagram { client, bytes } => {
+                    if let Some(Client { line, .. }) = self.clients.get(&client) {
+                        self.setup.outlet.put(&line.connection, bytes);
+                    }
+                }
                 Output::Deaf { client } => {
                     self.part(client, ErrorCode::SlowReader, "nothing was confirmed for too long");
                 }
@@ -155,36 +163,23 @@ impl GameServer {
                 Output::Finished => self.finish(ErrorCode::RoomClosed, "the game is over", ctx),
             }
         }
+        self.setup.outlet.flush(&self.setup.shared.counters);
         self.report();
     }
 
-    /// Everything that arrived since the last tick, client by client.
+    /// Everything that arrived since the last time. Of clients that are gone there may be some; the room does not know them.
     fn gather(&mut self) {
-        for (&client, Client { line, .. }) in &self.clients {
-            self.inputs.extend(line.inbox.drain().map(|(at, bytes)| Input::Datagram { client, at, bytes }));
-        }
+        self.setup.inbox.swap(&mut self.arrived);
+        let datagrams = self.arrived.drain(..).map(|(client, at, bytes)| Input::Datagram { client, at, bytes });
+        self.inputs.extend(datagrams);
     }
 
     #[expect(clippy::disallowed_methods, reason = "how long a tick takes is measured here")]
-    fn run(&mut self, now: GameTime) -> Result<(), Box<dyn Any + Send>> {
+    fn run(&mut self, now: GameTime, late: Duration) -> Result<(), Box<dyn Any + Send>> {
         let started = Instant::now();
         let ran = catch_unwind(AssertUnwindSafe(|| self.setup.room.tick(now, &mut self.inputs, &mut self.outputs)));
-        self.setup.shared.counters.ticked(started.elapsed());
+        self.setup.shared.counters.ticked(started.elapsed(), late);
         ran
-    }
-
-    fn send(&self, client: ClientId, bytes: Bytes) {
-        let Some(Client { line, .. }) = self.clients.get(&client) else { return };
-        let counters = &self.setup.shared.counters;
-        if line.connection.datagram_send_buffer_space() < bytes.len() {
-            // quinn makes room by dropping the oldest: the newest state wins.
-            counters.dropped(Drop::SendBufferFull);
-        }
-        match line.connection.send_datagram(bytes) {
-            Ok(()) => {}
-            Err(SendDatagramError::TooLarge) => counters.dropped(Drop::SendTooLarge),
-            Err(_) => counters.dropped(Drop::SendClosed),
-        }
     }
 
     fn attach(&mut self, client: ClientId, ticket: Ticket, line: Line) {
@@ -229,9 +224,11 @@ impl GameServer {
     }
 
     fn detach(&mut self, client: ClientId) {
-        let Some(Client { line, .. }) = self.clients.remove(&client) else { return };
+        if self.clients.remove(&client).is_none() {
+            return;
+        }
         // What arrived before the end still counts.
-        self.inputs.extend(line.inbox.drain().map(|(at, bytes)| Input::Datagram { client, at, bytes }));
+        self.gather();
         self.inputs.push(Input::Lost { client });
     }
 

@@ -7,22 +7,27 @@
 //! Invariant: a value that came out lies in the range of its declaration; a key that no table declares is refused with
 //! the list of those that are known. Units stand in each parameter's text.
 
+mod parameter;
+
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use ambit_proto::cell::Grid;
 use ambit_proto::ids::RoomId;
 
+pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
+
 /// Cells of a map at most: what the index of a room's objects takes for an empty map (4 bytes each) stays small.
 pub const MAX_CELLS: usize = 1_000_000;
+
+const BYTES_PER_S_IN_A_KBIT_PER_S: u32 = 125;
 
 /// What every room understands, whatever its game.
 pub const ROOM: &[Parameter] = &[
     Parameter {
         key: "size",
         default: "200x200",
-        allowed: Allowed::Size { min: 10, max: 10_000 },
+        allowed: Allowed::Size { min: 10.0, max: 10_000.0 },
         about: "extent of the map, in metres; large maps take memory",
     },
     Parameter {
@@ -74,200 +79,40 @@ pub const ROOM: &[Parameter] = &[
         allowed: Allowed::Whole { min: 0, max: 600 },
         about: "how long an avatar waits for a player whose connection broke, in seconds; the server's own if not given",
     },
+    Parameter {
+        key: "budget",
+        default: "256",
+        allowed: Allowed::Whole { min: 16, max: 100_000 },
+        about: "what a client is sent at most, in kbit/s; with less, what is far away gets stale first",
+    },
+    Parameter {
+        key: "coding",
+        default: "auto",
+        allowed: Allowed::Word(&["auto", "shared", "fine"]),
+        about: "how poses are coded: shared is coded once for all clients, fine takes fewer bytes and more processor time for \
+                each; auto chooses by how many there are",
+    },
 ];
 
-/// A knob: its name, what it is if nobody turns it, how far it may be turned.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameter {
-    /// As in `key=value`.
-    pub key: &'static str,
-    /// As a player would write it; empty for a value that somebody else chooses.
-    pub default: &'static str,
-    /// What may be given.
-    pub allowed: Allowed,
-    /// What it is, its unit, and what raising it costs.
-    pub about: &'static str,
+/// How poses are coded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coding {
+    /// As the number of clients suggests.
+    #[default]
+    Auto,
+    /// Once for all clients.
+    Shared,
+    /// For each client anew, from all that it is known to have: fewer bytes, more processor time.
+    Fine,
 }
 
-/// The values that a parameter may take; all bounds are included.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Allowed {
-    /// A whole number.
-    Whole {
-        /// The lowest.
-        min: u64,
-        /// The highest.
-        max: u64,
-    },
-    /// A number.
-    Decimal {
-        /// The lowest.
-        min: f32,
-        /// The highest.
-        max: f32,
-    },
-    /// Two whole numbers, `WIDTHxHEIGHT`.
-    Size {
-        /// The lowest of each.
-        min: u32,
-        /// The highest of each.
-        max: u32,
-    },
-}
-
-/// Why a room can't be made with these parameters.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadParameter {
-    /// Nobody knows the key.
-    #[error("there is no parameter {key:?}; the known ones are {known}")]
-    Unknown {
-        /// As given, shortened.
-        key: String,
-        /// All keys.
-        known: String,
-    },
-    /// The value is out of range, or of another type.
-    #[error("{key}={value} is not possible: it must be {allowed}")]
-    Value {
-        /// The key.
-        key: &'static str,
-        /// As given, shortened.
-        value: String,
-        /// What is possible.
-        allowed: String,
-    },
-    /// The value does not go with another one.
-    #[error("{key} does not fit: {problem}")]
-    Conflict {
-        /// The key to change.
-        key: &'static str,
-        /// What is wrong, and what would be right.
-        problem: String,
-    },
-}
-
-/// Checked parameters, read by name and type.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parameters {
-    /// One entry for each declared key; `None` where the default is empty and nothing was given.
-    values: BTreeMap<&'static str, Entry>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Entry {
-    value: Option<Value>,
-    given: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Value {
-    Whole(u64),
-    Decimal(f32),
-    Size(u32, u32),
-}
-
-impl Parameters {
-    /// Checks what was given against the tables.
-    pub fn parse(given: &BTreeMap<String, String>, tables: &[&'static [Parameter]]) -> Result<Self, BadParameter> {
-        let declared = || tables.iter().copied().flatten();
-        if let Some(key) = given.keys().find(|key| declared().all(|parameter| parameter.key != key.as_str())) {
-            let mut known: Vec<_> = declared().map(|parameter| parameter.key).collect();
-            known.sort_unstable();
-            return Err(BadParameter::Unknown { key: shown(key), known: known.join(", ") });
-        }
-        let mut values = BTreeMap::new();
-        for parameter in declared() {
-            let text = given.get(parameter.key).map(String::as_str);
-            values.insert(parameter.key, Entry { value: parameter.read(text)?, given: text.is_some() });
-        }
-        Ok(Self { values })
-    }
-
-    /// A declared whole number.
-    ///
-    /// # Panics
-    /// When `key` is not declared as one with a default, as for the other readers: a mistake of the game's.
-    pub fn whole(&self, key: &str) -> u64 {
-        self.whole_if_given(key).unwrap_or_else(|| panic!("the parameter {key} has no default"))
-    }
-
-    /// A declared whole number that has no default.
-    pub fn whole_if_given(&self, key: &str) -> Option<u64> {
-        self.value(key).map(|value| match value {
-            Value::Whole(number) => number,
-            other => panic!("the parameter {key} is not a whole number: {other:?}"),
-        })
-    }
-
-    /// A declared number.
-    pub fn decimal(&self, key: &str) -> f32 {
-        match self.value(key) {
-            Some(Value::Decimal(number)) => number,
-            other => panic!("the parameter {key} is not a number with a default: {other:?}"),
-        }
-    }
-
-    /// A declared width and height.
-    pub fn size(&self, key: &str) -> (u32, u32) {
-        match self.value(key) {
-            Some(Value::Size(width, height)) => (width, height),
-            other => panic!("the parameter {key} is not a size with a default: {other:?}"),
-        }
-    }
-
-    /// Whether a player has set this.
-    pub fn is_given(&self, key: &str) -> bool {
-        self.entry(key).given
-    }
-
-    fn value(&self, key: &str) -> Option<Value> {
-        self.entry(key).value
-    }
-
-    fn entry(&self, key: &str) -> &Entry {
-        self.values.get(key).unwrap_or_else(|| panic!("no table declares the parameter {key}"))
-    }
-}
-
-impl Parameter {
-    fn read(&self, given: Option<&str>) -> Result<Option<Value>, BadParameter> {
-        let text = given.unwrap_or(self.default);
-        if given.is_none() && text.is_empty() {
-            return Ok(None);
-        }
-        let bad = || BadParameter::Value { key: self.key, value: shown(text), allowed: self.allowed.to_string() };
-        self.allowed.read(text.trim()).map(Some).ok_or_else(bad)
-    }
-}
-
-impl Allowed {
-    fn read(self, text: &str) -> Option<Value> {
-        match self {
-            Self::Whole { min, max } => {
-                let number = text.parse().ok()?;
-                (min..=max).contains(&number).then_some(Value::Whole(number))
-            }
-            Self::Decimal { min, max } => {
-                let number = text.parse().ok()?;
-                (min..=max).contains(&number).then_some(Value::Decimal(number))
-            }
-            Self::Size { min, max } => {
-                let (width, height) = text.split_once(['x', 'X'])?;
-                let (width, height) = (width.parse().ok()?, height.parse().ok()?);
-                let fits = (min..=max).contains(&width) && (min..=max).contains(&height);
-                fits.then_some(Value::Size(width, height))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Allowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole { min, max: u64::MAX } => write!(f, "a whole number from {min} up"),
-            Self::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
-            Self::Decimal { min, max } => write!(f, "a number from {min} to {max}"),
-            Self::Size { min, max } => write!(f, "WIDTHxHEIGHT, each a whole number from {min} to {max}"),
+impl Coding {
+    /// As the parameter `coding` says it.
+    fn named(word: &str) -> Self {
+        match word {
+            "shared" => Self::Shared,
+            "fine" => Self::Fine,
+            _ => Self::Auto,
         }
     }
 }
@@ -297,6 +142,10 @@ pub struct RoomConfig {
     pub margin_m: f32,
     /// How long an avatar waits for a player whose connection broke.
     pub grace: Duration,
+    /// What a client is sent at most, in bytes a second; a game may give a player another one (`World::set_budget`).
+    pub budget_bytes_per_s: u32,
+    /// How poses are coded.
+    pub coding: Coding,
     /// Seats.
     pub capacity: u32,
     /// Whether the room says what really happened (see `World::drain_trace`).
@@ -318,13 +167,15 @@ impl RoomConfig {
             seed: parameters.whole_if_given("seed").unwrap_or(seed),
             tick_hz: parameters.whole("tick") as u32,
             delay: Duration::from_millis(parameters.whole("delay")),
-            width: width as f32,
-            height: height as f32,
+            width,
+            height,
             cell: parameters.decimal("cell"),
             inner: parameters.whole("inner") as u16,
             outer: parameters.whole("outer") as u16,
             margin_m: parameters.decimal("margin"),
             grace: parameters.whole_if_given("grace").map_or(grace, Duration::from_secs),
+            budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_S_IN_A_KBIT_PER_S,
+            coding: Coding::named(parameters.word("coding")),
             capacity,
             trace: false,
         };
@@ -368,16 +219,6 @@ impl Default for RoomConfig {
     }
 }
 
-/// What somebody else wrote, short enough for a message.
-fn shown(text: &str) -> String {
-    const MAX_CHARS: usize = 40;
-    let mut shown: String = text.chars().take(MAX_CHARS).collect();
-    if shown.len() < text.len() {
-        shown.push_str("...");
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,6 +241,27 @@ mod tests {
     }
 
     #[test]
+    fn a_map_may_be_measured_more_finely_than_in_metres() {
+        let config = configure(&[("size", "57.5x140.8"), ("inner", "1"), ("outer", "1"), ("margin", "0")]).unwrap();
+        assert_eq!((config.width, config.height), (57.5, 140.8));
+        assert_eq!((config.grid().columns(), config.grid().rows()), (6, 15));
+        assert_eq!((config.inner, config.outer, config.margin_m), (1, 1, 0.0));
+    }
+
+    #[test]
+    fn a_client_s_budget_is_written_in_kbit_and_kept_in_bytes() {
+        assert_eq!(RoomConfig::default().budget_bytes_per_s, 32_000);
+        assert_eq!(configure(&[("budget", "100000")]).unwrap().budget_bytes_per_s, 12_500_000);
+    }
+
+    #[test]
+    fn a_choice_of_words_is_one_of_them() {
+        let coding = |word| configure(&[("coding", word)]).unwrap().coding;
+        assert_eq!(RoomConfig::default().coding, Coding::Auto);
+        assert_eq!(["auto", "shared", "fine"].map(coding), [Coding::Auto, Coding::Shared, Coding::Fine]);
+    }
+
+    #[test]
     fn the_server_chooses_the_seed_and_the_grace_period_where_the_player_does_not() {
         assert_eq!(configure(&[]).unwrap().seed, 5);
         assert_eq!(configure(&[]).unwrap().grace, Duration::from_secs(30));
@@ -411,7 +273,8 @@ mod tests {
         let error = configure(&[("hieght", "3")]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no parameter \"hieght\"; the known ones are cell, delay, grace, inner, margin, outer, seed, size, tick"
+            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, grace, inner, margin, outer, \
+             seed, size, tick"
         );
     }
 
@@ -424,11 +287,14 @@ mod tests {
         check("cell", "inf", "cell=inf is not possible: it must be a number from 1 to 1000");
         check("seed", "-1", "seed=-1 is not possible: it must be a whole number from 0 up");
         check("grace", "", "grace= is not possible: it must be a whole number from 0 to 600");
-        for size in ["9x10", "10x10001", "10", "x", "10x", "axb", "10x10x10", "1e3x10"] {
+        for size in ["9x10", "9.99x10", "10x10001", "10", "x", "10x", "axb", "10x10x10", "1e3x10", "NaNx10", "10x1.1.1"]
+        {
             let expected =
-                format!("size={size} is not possible: it must be WIDTHxHEIGHT, each a whole number from 10 to 10000");
+                format!("size={size} is not possible: it must be WIDTHxHEIGHT, each a number from 10 to 10000");
             check("size", size, &expected);
         }
+        check("coding", "Fine", "coding=Fine is not possible: it must be auto, shared or fine");
+        check("budget", "15", "budget=15 is not possible: it must be a whole number from 16 to 100000");
     }
 
     #[test]

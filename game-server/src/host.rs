@@ -13,6 +13,8 @@ pub(crate) mod control_stream;
 pub(crate) mod counters;
 mod cpu;
 pub(crate) mod inlet;
+pub(crate) mod outlet;
+mod recent;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -198,6 +198,14 @@ impl Wire for Recorded {
                 coder.u64(&mut player.0)?;
                 coder.text(name, MAX_TEXT)?;
             }
+            Input::Budget { client, bytes_per_s } => {
+                let mut whose = client.is_some();
+                coder.flag(&mut whose)?;
+                let mut id = client.map_or(0, |client| client.0);
+                coder.u32(&mut id)?;
+                *client = whose.then_some(ClientId(id));
+                coder.u32(bytes_per_s)?;
+            }
             Input::Datagram { client, at, bytes } => {
                 coder.u32(&mut client.0)?;
                 instant(at, coder)?;
@@ -219,6 +227,7 @@ impl Recorded {
             Input::Remove { .. } => 2,
             Input::Rename { .. } => 3,
             Input::Datagram { .. } => 4,
+            Input::Budget { .. } => 5,
         }
     }
 
@@ -230,6 +239,7 @@ impl Recorded {
             2 => Ok(Input::Remove { player }),
             3 => Ok(Input::Rename { player, name }),
             4 => Ok(Input::Datagram { client, at: GameTime::ZERO, bytes: bytes::Bytes::new() }),
+            5 => Ok(Input::Budget { client: None, bytes_per_s: 0 }),
             value => Err(WireError::Unknown { what: "input of a room", value }),
         }
     }
@@ -297,6 +307,8 @@ mod tests {
             Input::Join { client, player, name: "ann".to_owned() },
             Input::Datagram { client, at: GameTime::from_micros(7), bytes: vec![1, 2, 3].into() },
             Input::Rename { player, name: "bob".to_owned() },
+            Input::Budget { client: Some(client), bytes_per_s: 16_000 },
+            Input::Budget { client: None, bytes_per_s: 32_000 },
             Input::Lost { client },
             Input::Remove { player },
         ]

@@ -24,7 +24,7 @@ use bytes::Bytes;
 use crate::config::RoomConfig;
 use crate::logic::game::{Game, Refusal};
 use crate::logic::world::{Change, TraceLine, World};
-use crate::network::viewer::Heard;
+use crate::network::hearing::Heard;
 use crate::network::{Arrival, Eyes, Moment, Network};
 use crate::stats::RoomStats;
 
@@ -56,6 +56,13 @@ pub enum Input {
         player: PlayerId,
         /// The new name.
         name: String,
+    },
+    /// A client, or all of them, may be sent more or less from now on.
+    Budget {
+        /// Whom; all, those to come included, if none.
+        client: Option<ClientId>,
+        /// At most.
+        bytes_per_s: u32,
     },
     /// A datagram.
     Datagram {
@@ -128,6 +135,8 @@ pub struct Room {
     heard: Vec<Heard>,
     trace: Vec<TraceLine>,
     stats: RoomStats,
+    /// Bytes sent when the present second began.
+    bytes_before: u64,
     last: Option<GameTime>,
 }
 
@@ -148,6 +157,7 @@ impl Room {
             heard: Vec::new(),
             trace: Vec::new(),
             stats: RoomStats::default(),
+            bytes_before: 0,
             last: None,
         }
     }
@@ -222,6 +232,8 @@ impl Room {
                 self.rename(player, &name);
                 self.names.insert(player, name);
             }
+            Input::Budget { client: None, bytes_per_s } => self.network.set_budget(now, None, bytes_per_s),
+            Input::Budget { client: Some(client), bytes_per_s } => self.network.set_budget_of(now, client, bytes_per_s),
             Input::Datagram { client, at, bytes } => self.hear(now, client, at, &bytes),
         }
     }
@@ -307,6 +319,11 @@ impl Room {
                 }
                 Heard::Outdated => self.stats.commands_outdated += 1,
                 Heard::Malformed(_) => self.stats.malformed += 1,
+                Heard::Input(keys) => {
+                    self.stats.inputs += 1;
+                    self.game.input(&mut self.world, player, keys);
+                }
+                Heard::LostTrack => self.stats.lost_tracks += 1,
             }
         }
         self.heard = heard;
@@ -357,6 +374,9 @@ impl Room {
         if self.stats.ticks.is_multiple_of(u64::from(self.config.tick_hz)) {
             let shares = self.network.viewers().filter_map(|viewer| viewer.amplification(now));
             self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
+            let sent = (self.stats.bytes_out - self.bytes_before) * 1_000;
+            self.stats.budget_use_permille = sent.checked_div(self.network.budgets()).unwrap_or(0) as u32;
+            self.bytes_before = self.stats.bytes_out;
         }
         self.stats.ticks += 1;
         self.stats.players = self.seats.len() as u32;

@@ -4,7 +4,8 @@
 //! network library is `quic`, behind the feature of that name.
 //!
 //! From the bottom up: [`time`], [`ids`] and [`space`] are the words; [`wire`] is the bit stream and the list of all
-//! formats; [`timeline`] and [`history`] hold values over time; [`cell`] is the geometry of interest and [`keymap`]
+//! formats; [`timeline`] and [`history`] hold values over time, and [`pose`] what nobody can foretell, in the bits of [`entropy`];
+//! [`map`] is what never moves, [`cell`] is the geometry of interest and [`keymap`]
 //! the controls a player holds; [`schema`] declares what a game's objects are made of and [`message`] what travels in
 //! datagrams about them; [`link`] gets datagrams across a lossy path and [`clock`] estimates the room's clock;
 //! [`control`], [`codes`], [`frame`] and [`host`] are the ordered streams of the lobby, the join and the hosts;
@@ -16,6 +17,7 @@ pub mod cell;
 pub mod clock;
 pub mod codes;
 pub mod control;
+pub mod entropy;
 pub mod frame;
 pub mod history;
 pub mod host;
@@ -23,7 +25,9 @@ pub mod ids;
 pub mod impair;
 pub mod keymap;
 pub mod link;
+pub mod map;
 pub mod message;
+pub mod pose;
 #[cfg(feature = "quic")]
 pub mod quic;
 pub mod schema;

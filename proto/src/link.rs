@@ -2,7 +2,7 @@
 //!
 //! Both ends run the same state machine, a server some thousands of them. Datagrams and the time go in; datagrams to send,
 //! [`LinkEvent`]s and the next deadline come out. No clock, no socket, no allocation per datagram (one per message that is
-//! delivered). The owner calls [`Link::handle_datagram`] for what comes, [`Link::handle_timeout`] at
+//! delivered, one per block). The owner calls [`Link::handle_datagram`] for what comes, [`Link::handle_timeout`] at
 //! [`Link::next_deadline`] or every tick, [`Link::write_datagram`] when [`Link::wants_to_send`] or when it has a body to
 //! send, and after each of them [`Link::poll_event`] until it is empty.
 //!
@@ -15,12 +15,18 @@
 //! 3. A reliable message is delivered once or, after its `useful_until`, perhaps not at all; without that, exactly once as
 //!    long as anything gets through. No message waits for another. It travels again when the datagram that carried it is
 //!    lost, not by a timer of its own.
-//! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages.
+//! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as much.
 //! 5. A link without traffic sends pings, if it is told to, and answers them; nothing else: a datagram that only
 //!    acknowledges asks for no acknowledgement.
-//! 6. Whatever the peer sends, state stays bounded. What it lies about acknowledgements or messages harms only itself.
+//! 6. Whatever the peer sends, state stays bounded. What it lies about acknowledgements, messages or blocks harms only
+//!    itself.
+//! 7. With a [`BudgetConfig`], no more bytes leave within any second than it allows at that time, as long as the owner
+//!    writes bodies of at most [`Link::body_budget_bits`] and no datagram that nobody wants to send. Nothing is queued
+//!    for later but messages and blocks: each datagram is made of the newest when it leaves. The rate gives way to a
+//!    narrower path, and comes back.
+//! 8. A block arrives whole and once, in the order of sending; the game keeps its share of the budget meanwhile.
 //!
-//! One assumption stands behind the wrapping numbers: less than 32,768 datagrams in a row are lost. At the rates of a game
+//! One assumption stands behind the wrapping numbers: less than 8,192 datagrams in a row are lost. At the rates of a game
 //! that is minutes; the connection below is given up after seconds.
 //!
 //! # Datagram, bit by bit
@@ -28,42 +34,64 @@
 //!
 //! | bits | field | |
 //! | --- | --- | --- |
-//! | 16 | sequence | one higher with each datagram, wraps around |
-//! | 1 | has ack | 0 until anything was received |
-//! | 16 | latest | if has ack: the newest sequence received |
-//! | 32 | earlier | if has ack: bit `i`, from the lowest: sequence `latest - 1 - i` was received |
+//! | 14 | number | the lowest bits of it; one higher with each datagram |
+//! | 1 | asks | please acknowledge this |
+//! | 1 to 3 | earlier | 1: of the 32 before `latest` all were received; 01: all but one; 001: see the bits; 000: nothing was received yet |
+//! | 5 or 32 | | if 01: the missing one is `latest - 1 -` this; if 001: bit `i`, from the lowest: `latest - 1 - i` was received |
+//! | 14 | latest | if not 000: the newest number received |
+//! | 1 | has extras | 0: the body follows, and none of what stands between |
 //! | 1 | ping | please answer with a pong |
 //! | 1 | has pong | |
-//! | 16 | pinged | if has pong: the sequence of the datagram that had the ping bit |
+//! | 14 | pinged | if has pong: the number of the datagram that had the ping bit |
 //! | 48 | received | if has pong: when that one arrived, in microseconds of the answering side's clock (the server's is room time) |
 //! | 24 | held | if has pong: for how many microseconds it then waited for this answer |
 //! | | messages | each: 1 bit of value 1, the id, 10 bits of length (0 to 512), as many bytes |
 //! | 1 | end | 0: no more messages |
+//! | 1 | has set | |
+//! | 8 | chunk | if has set: which slices of that chunk were received |
+//! | 8 | last | if has set: the chunk has one slice more than this |
+//! | 2 | form | if has set: 0 all slices; 1 runs; 2 bits |
+//! | | runs | if 1: 5 bits, how many; then the length of each but the last as a varint, of received, missing, received ... slices |
+//! | | bits | if 2: a bit for each slice |
+//! | 1 | has slice | |
+//! | 8 | chunk | if has slice: number of the chunk, one higher with each, wraps around |
+//! | 8 | index | if has slice: of the slice |
+//! | 8 | last | if has slice: index of the chunk's last slice |
+//! | 16 | left | if has slice: how many slices of the block come behind this chunk |
+//! | 16 | length | if it is the last slice: how many bytes it has; all others have 1,024 |
+//! | | bytes | if has slice: as many |
 //! | rest | body | of [`crate::message`]; it is there if 8 bits or more are left |
 //!
-//! The id of the first message takes 32 bits; of each other one, a varint (groups of 4 bits, see [`Coder::varint`]) tells
-//! how many ids were left out since the one before it. Ids ascend and wrap around. A body shorter than 8 bits is padded to
-//! 8 with zeros, and the datagram to whole bytes.
+//! So a body costs 31 bits when nothing was lost lately. The receiver takes a number for the one nearest to the newest that
+//! it knows, an acknowledged one for the newest that was sent. The id of the first message takes 32 bits; of each other
+//! one, a varint (groups of 4 bits, see [`crate::wire::Coder::varint`]) tells how many ids were left out since the one before it. Ids
+//! ascend and wrap around. A body shorter than 8 bits is padded to 8 with zeros, and the datagram to whole bytes.
 //!
 //! What the receiving side does:
 //! - A datagram older than `latest - 32`, or received before, is dropped.
-//! - It acknowledges, within 25 ms or 8 datagrams, what had a ping bit, a message or a body. Every datagram carries the
-//!   newest acknowledgements; a datagram without any of the three asks for none.
+//! - It acknowledges what asks for it within [`LinkConfig::ack_delay`] (25 ms) or 8 datagrams. Every datagram carries the
+//!   newest acknowledgements. A sender asks for one when there is a ping, a message, a slice or a body, unless the
+//!   body was written quietly.
 //! - Of each message id it delivers the first copy. The sender keeps fewer than 1,024 ids between the oldest unfinished one
 //!   and the newest, so ids 1,024 or more behind the newest received are copies of what is finished.
 //! - The newest ping is answered by the next datagram, one that would be sent anyway.
 //!
+//! - It tells the set of slices when 16 came since it last did, when one came again, and when a chunk is complete.
+//!
 //! # Seams
-//! Chunks (large blocks, cut in slices) are one more list between the messages and the body, re-sent by the same
-//! [`LinkEvent::Lost`]. A budget in bytes a second is asked in [`Link::wants_to_send`] and lowers what
-//! [`Link::body_budget_bits`] returns; it adapts to [`LinkStats`]. Baselines need nothing here: the owner's [`PacketLog`]
-//! knows which state a datagram carried, and `Acked` makes it a base.
+//! Baselines need nothing here: the owner's [`PacketLog`] knows which state a datagram carried, `Acked` makes it a base, and
+//! [`Link::acked_set`] is what a datagram can name as known to both ends.
 //!
 //! Units: microseconds, bytes where named so, else bits. Cost: a datagram looks at those in flight (a few) and at the
-//! messages waiting. Memory: 2.5 KiB, and the queue while there is one. Source: "Reliable Ordered Messages" and
+//! messages waiting; it is some additions more with a budget, and a copy of the body while slices are due. Memory: 2.5 KiB,
+//! 1.2 more with a budget, and queues while there is something in them. Source: "Reliable Ordered Messages" and
 //! "Reliability and Congestion Avoidance over UDP" (Fiedler) for acknowledgement by bit set; RFC 9002 for loss detection.
 
+mod arrival;
+mod budget;
+mod chunk;
 mod config;
+mod departure;
 mod format;
 mod inbox;
 mod outbox;
@@ -79,6 +107,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+pub use self::budget::{BudgetConfig, Pressure};
+pub use self::chunk::{ChunkConfig, ChunkProgress, MAX_SLICES, SLICE_BYTES};
+pub(crate) use self::chunk::{ReceivedSet, Slice};
 pub use self::config::{LinkConfig, LinkEvent};
 pub(crate) use self::format::{Header, Messages};
 pub use self::outbox::QueueFull;
@@ -86,16 +117,18 @@ pub use self::packet_log::PacketLog;
 pub use self::pings::PingPlan;
 pub use self::stats::LinkStats;
 
-use self::format::{Ack, MAX_HEADER_BITS};
+use self::budget::{Budget, Purse};
+use self::chunk::{Receiver, Sender};
+use self::format::MAX_HEADER_BYTES;
 use self::inbox::Inbox;
 use self::outbox::Outbox;
 use self::pings::Pings;
-use self::received::{Freshness, Received};
+use self::received::{NumberSet, Received};
 use self::rtt::Rtt;
-use self::sent::{Cargo, SentPackets, Verdict};
+use self::sent::SentPackets;
 use crate::ids::Seq;
 use crate::time::LocalTime;
-use crate::wire::{Coder, Reader, Wire, WireError, Writer, measure};
+use crate::wire::{Reader, WireError, Writer};
 
 /// What every path and a browser let through, in bytes.
 pub const MAX_DATAGRAM: usize = 1_150;
@@ -109,8 +142,8 @@ pub const MIN_BODY_BYTES: usize = 500;
 /// How far apart the ids of unfinished messages may be: the receiver remembers as many.
 pub const MESSAGE_WINDOW: u32 = 1_024;
 
-/// Of how many datagrams a sender remembers when they left. Two seconds at 60 a second: as long as the longest time-out.
-pub const SENT_WINDOW: u16 = 128;
+/// Of how many datagrams a sender can remember when they left: two seconds at 240 a second, as long as the longest time-out.
+pub const SENT_WINDOW: usize = 512;
 
 /// Reports and messages that wait for the owner. Beyond it datagrams are dropped unread, so the peer repeats what they
 /// carried; only an owner that does not poll gets here.
@@ -125,14 +158,24 @@ pub struct Link {
     config: LinkConfig,
     received: Received,
     sent: SentPackets,
+    /// Ours that were reported as acknowledged.
+    acked: NumberSet,
     rtt: Rtt,
     outbox: Outbox,
     inbox: Inbox,
     pings: Pings,
+    budget: Option<Box<Budget>>,
+    /// While there are blocks to send, and the number of the first chunk of the next one.
+    sender: Option<Box<Sender>>,
+    next_chunk: u8,
+    /// From the first slice on.
+    receiver: Option<Box<Receiver>>,
     /// Bounded by [`MAX_EVENTS`] and what one datagram can cause.
     events: VecDeque<LinkEvent>,
     /// The messages of the datagram in hand; empty between calls, kept for its storage.
     messages: Messages,
+    /// The slice of the datagram in hand, kept for its storage.
+    slice: Slice,
     stats: LinkStats,
 }
 
@@ -145,30 +188,67 @@ impl Link {
         config.check();
         Self {
             received: Received::default(),
-            sent: SentPackets::new(config.first_seq),
+            sent: SentPackets::new(config.first_seq.0.into()),
+            acked: NumberSet::default(),
             rtt: Rtt::new(&config),
-            outbox: Outbox::new(config.queue, config.first_message),
+            outbox: Outbox::new(config.queue, config.first_message, departure::message_bits(&config)),
             inbox: Inbox::default(),
             pings: Pings::new(config.pings),
+            budget: config.budget.map(|budget| Box::new(Budget::new(budget))),
+            sender: None,
+            next_chunk: 0,
+            receiver: None,
             events: VecDeque::new(),
             messages: Messages::default(),
+            slice: Slice::default(),
             stats: LinkStats::default(),
             config,
         }
     }
 
-    /// Queues a message: it travels until it is acknowledged or `useful_until` has passed.
-    ///
-    /// # Panics
-    /// When it is longer than [`MAX_MESSAGE`]: our bug.
+    /// Queues a message that is due at once; see [`Link::send_reliable_by`].
     pub fn send_reliable(
         &mut self,
         now: LocalTime,
         message: Bytes,
         useful_until: Option<LocalTime>,
     ) -> Result<(), QueueFull> {
+        self.send_reliable_by(now, message, useful_until, None)
+    }
+
+    /// Queues a message: it travels until it is acknowledged or `useful_until` has passed. It leaves with the next
+    /// datagram, but none is sent for its sake before `leave_by`, unless as much waits as a datagram holds.
+    ///
+    /// # Panics
+    /// When it is longer than [`MAX_MESSAGE`]: our bug.
+    pub fn send_reliable_by(
+        &mut self,
+        now: LocalTime,
+        message: Bytes,
+        useful_until: Option<LocalTime>,
+        leave_by: Option<LocalTime>,
+    ) -> Result<(), QueueFull> {
         self.stats.expired += self.outbox.expire(now);
-        self.outbox.push(message, useful_until)
+        self.outbox.push(message, useful_until, leave_by)
+    }
+
+    /// Queues a block, which travels beside all else until it has arrived: [`LinkEvent::BlockSent`]. Refused when more than
+    /// [`ChunkConfig::queue_bytes`] would wait.
+    ///
+    /// # Panics
+    /// When it is empty or longer than 64 MiB: our bug.
+    pub fn send_block(&mut self, now: LocalTime, block: Bytes) -> Result<(), QueueFull> {
+        let next_chunk = self.next_chunk;
+        let sender = self.sender.get_or_insert_with(|| Box::new(Sender::new(next_chunk)));
+        let begins = sender.is_idle();
+        let queued = sender.push(block, &self.config.chunks);
+        if sender.is_idle() {
+            self.sender = None;
+        } else if let Some(budget) = self.budget.as_mut().filter(|_| begins) {
+            budget.set_slicing(now, true);
+            budget.advance_slices(now, self.config.chunks.first_burst_bytes);
+        }
+        queued
     }
 
     /// Takes a datagram that arrived at `now`. A fresh one returns its body, for the owner to read; a duplicate or one too
@@ -184,10 +264,14 @@ impl Link {
     pub fn handle_timeout(&mut self, now: LocalTime) {
         self.lose(now);
         self.stats.expired += self.outbox.expire(now);
+        if let Some(budget) = &mut self.budget {
+            budget.handle_timeout(now);
+        }
     }
 
     /// Appends a datagram to `out`: the newest acknowledgements, the messages that are due, the oldest first, and what
-    /// `body` writes, at most [`Link::body_budget_bits`]. Returns its number, which `body` is told as well.
+    /// `body` writes, at most [`Link::body_budget_bits`]. It asks for an acknowledgement if there is a body, a message or a
+    /// ping. Returns its number, which `body` is told as well.
     ///
     /// # Panics
     /// When `body` writes more than it may: our bug.
@@ -197,40 +281,105 @@ impl Link {
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Writer<'_>, Seq),
     ) -> Seq {
-        self.handle_timeout(now);
-        let seq = self.sent.next();
-        let mut header = self.header(now);
-        self.outbox.pick(self.message_budget_bits(), &mut self.messages);
-        let body_bits = write_parts(&mut header, &mut self.messages, out, self.config.max_datagram, |w| body(w, seq));
-        let cargo = Cargo { ping: header.ping, messages: !self.messages.0.is_empty(), body: body_bits > 0 };
-        self.note_sent(now, seq, cargo);
-        seq
+        self.write(now, out, true, body)
     }
 
-    /// How many bits the body of a datagram written at this same `now` may have; at least 8 times [`MIN_BODY_BYTES`].
+    /// As [`Link::write_datagram`], but the body asks for no acknowledgement: for what is repeated anyway, such as inputs.
+    /// The fate of such a datagram is told only if the peer happens to tell it.
+    pub fn write_datagram_quietly(
+        &mut self,
+        now: LocalTime,
+        out: &mut Vec<u8>,
+        body: impl FnOnce(&mut Writer<'_>, Seq),
+    ) -> Seq {
+        self.write(now, out, false, body)
+    }
+
+    /// How many bits the body of a datagram written at this same `now` may have. At least 8 times [`MIN_BODY_BYTES`] if
+    /// there is no budget, or enough of it; else it may be too little for anything, and then there is nothing to write.
     pub fn body_budget_bits(&mut self, now: LocalTime) -> usize {
         self.handle_timeout(now);
-        self.outbox.pick(self.message_budget_bits(), &mut self.messages);
-        let taken = measure(&mut self.header(now)) + measure(&mut self.messages);
+        self.pick_messages(now);
+        let taken = self.bits_before_body(now);
         self.messages.0.clear();
-        8 * self.config.max_datagram - taken
+        (8 * self.config.max_datagram).min(self.game_bits(now)).saturating_sub(taken)
     }
 
-    /// Whether a datagram should leave although there is no body for one: messages are due, an acknowledgement has waited
-    /// long enough, or a ping is due.
+    /// How many bytes the game may send at `now`, with everything that a datagram costs; without a budget, no end of them.
+    pub fn budget_bytes(&self, now: LocalTime) -> usize {
+        self.budget.as_ref().map_or(usize::MAX, |budget| budget.available(Purse::Game, now))
+    }
+
+    /// Sets how many bytes a second may leave from now on, at least 4,000. A link without a budget has one from then on.
+    pub fn set_budget(&mut self, now: LocalTime, bytes_per_s: u32) {
+        if let Some(budget) = &mut self.budget {
+            return budget.set_nominal(now, bytes_per_s);
+        }
+        let mut budget = Budget::new(BudgetConfig { bytes_per_s, ..BudgetConfig::default() });
+        budget.set_slicing(now, self.sender.is_some());
+        self.budget = Some(Box::new(budget));
+    }
+
+    /// Whether a datagram should leave although there is no body for one: messages or slices are due, an acknowledgement
+    /// has waited long enough, or a ping is due; and the budget allows for it.
     pub fn wants_to_send(&self, now: LocalTime) -> bool {
-        self.outbox.has_due(now)
-            || self.received.ack_deadline(&self.config).is_some_and(|deadline| deadline <= now)
-            || self.pings.deadline().is_some_and(|deadline| deadline <= now)
-            || !self.outbox.is_empty() && self.sent.loss_deadline(&self.rtt).is_some_and(|deadline| deadline <= now)
+        let message_bits = self.outbox.least_due_bits(now);
+        let asked = |deadline: Option<LocalTime>| deadline.is_some_and(|deadline| deadline <= now);
+        let lost = || !self.outbox.is_empty() && asked(self.sent.loss_deadline(&self.rtt));
+        let bare = || asked(self.received.ack_deadline(&self.config)) || asked(self.pings.deadline()) || lost();
+        message_bits.is_some_and(|bits| self.can_pay(Purse::Game, message_length(bits), now))
+            || self.can_pay(Purse::Bare, MAX_HEADER_BYTES, now) && bare()
+            || asked(self.slice_due_at()) && self.can_pay(Purse::Slices, departure::SLICE_DATAGRAM, now)
     }
 
     /// When to call [`Link::handle_timeout`], and [`Link::write_datagram`] if the link then wants to send. In the past if
     /// it wants to now.
     pub fn next_deadline(&self) -> Option<LocalTime> {
-        let messages_due = self.outbox.has_any_due().then_some(LocalTime::ZERO);
-        let ack = self.received.ack_deadline(&self.config);
-        [messages_due, ack, self.pings.deadline(), self.sent.loss_deadline(&self.rtt)].into_iter().flatten().min()
+        let messages = self.outbox.deadline(|bits| self.payable_at(Purse::Game, message_length(bits)));
+        let bare = self.received.ack_deadline(&self.config).into_iter().chain(self.pings.deadline()).min();
+        let bare = bare.map(|due| due.max(self.payable_at(Purse::Bare, MAX_HEADER_BYTES)));
+        let slice = self.slice_due_at().map(|due| due.max(self.payable_at(Purse::Slices, departure::SLICE_DATAGRAM)));
+        [messages, bare, slice, self.sent.loss_deadline(&self.rtt)].into_iter().flatten().min()
+    }
+
+    /// How far the block has come that is arriving.
+    pub fn block_arriving(&self) -> Option<ChunkProgress> {
+        self.receiver.as_ref()?.progress()
+    }
+
+    /// How far our block has come that is under way.
+    pub fn block_leaving(&self) -> Option<ChunkProgress> {
+        self.sender.as_ref()?.progress()
+    }
+
+    /// Whether the peer waits for an acknowledgement that the next datagram would carry: whoever is about to write one
+    /// soon may as well do so now. It is sent on its own at [`LinkConfig::ack_delay`].
+    pub fn ack_pending(&self) -> bool {
+        self.received.owes_ack()
+    }
+
+    /// The number that the next datagram will have. Numbers count on where [`Seq`] wraps around; both ends give a datagram
+    /// the same one as long as [`LinkConfig::first_seq`] is 0.
+    pub fn next_number(&self) -> u64 {
+        self.sent.next()
+    }
+
+    /// The number of one of our datagrams that left lately.
+    pub fn number_of(&self, seq: Seq) -> u64 {
+        self.sent.number_of(seq)
+    }
+
+    /// The number of the peer's datagram that was taken last: the one in hand when [`Link::handle_datagram`] returned a
+    /// body.
+    pub fn received_number(&self) -> Option<u64> {
+        self.received.last()
+    }
+
+    /// Which of our datagrams the peer is known to have: the newest that was reported as [`LinkEvent::Acked`], and from
+    /// the lowest bit up those 1, 2, ... 32 before it. One that was reported as `Lost` never gets in, even if its
+    /// acknowledgement comes after all: its owner has given up what it carried.
+    pub fn acked_set(&self) -> Option<(u64, u32)> {
+        self.acked.get()
     }
 
     /// What has happened, in order; `None` when all was told.
@@ -240,174 +389,56 @@ impl Link {
 
     /// What was counted and measured so far.
     pub fn stats(&self) -> LinkStats {
-        LinkStats { rtt_ms: millis(self.rtt.smoothed()), ping_ms: millis(self.pings.round_trip()), ..self.stats }
-    }
-
-    fn take_datagram<'a>(&mut self, now: LocalTime, datagram: &'a [u8]) -> Result<Option<Reader<'a>>, WireError> {
-        if datagram.len() > MAX_DATAGRAM {
-            return Err(WireError::TooLong { length: datagram.len() as u64, max: MAX_DATAGRAM as u64 });
+        let mut stats =
+            LinkStats { rtt_ms: millis(self.rtt.smoothed()), ping_ms: millis(self.pings.round_trip()), ..self.stats };
+        if let Some(budget) = &self.budget {
+            let (rate, pressure, queue) = budget.adapt.state();
+            (stats.budget_bytes_per_s, stats.pressure, stats.queueing_ms) = (rate, pressure, millis(queue));
+            stats.usual_loss = budget.adapt.usual_loss();
         }
-        let mut reader = Reader::new(datagram);
-        let mut header = Header::default();
-        header.wire(&mut reader)?;
-        header.ack.map_or(Ok(()), |ack| self.sent.check(ack))?;
-        if !self.admits(header.seq) {
-            return Ok(None);
-        }
-        self.messages.wire(&mut reader)?;
-        // From here on nothing is refused.
-        let asks_for_ack = header.ping || !self.messages.0.is_empty() || reader.remaining_bits() >= SHORTEST_BODY_BITS;
-        self.received.record(now, header.seq, asks_for_ack);
-        self.stats.received += 1;
-        self.handle_ack(now, header.ack);
-        self.handle_pings(now, &header);
-        self.deliver();
-        self.handle_timeout(now);
-        Ok(Some(reader))
+        stats
     }
 
-    /// Whether this datagram is to be taken; counts why not.
-    fn admits(&mut self, seq: Seq) -> bool {
-        match self.received.freshness(seq) {
-            Freshness::Duplicate => self.stats.duplicates += 1,
-            Freshness::TooOld => self.stats.too_old += 1,
-            Freshness::Fresh if self.events.len() >= MAX_EVENTS => self.stats.overrun += 1,
-            Freshness::Fresh => return true,
-        }
-        false
+    fn can_pay(&self, purse: Purse, length: usize, now: LocalTime) -> bool {
+        self.budget.as_ref().is_none_or(|budget| budget.available(purse, now) >= budget.cost(length))
     }
 
-    fn handle_ack(&mut self, now: LocalTime, ack: Option<Ack>) {
-        let Some(ack) = ack else { return };
-        // The newest of them that could not wait measures the round trip; also if it was taken for lost: a round trip
-        // that has become longer than the time-out must not stay unnoticed.
-        let mut measured = None;
-        for seq in ack.received() {
-            let verdict = self.sent.acknowledge(seq);
-            let (Verdict::InTime(packet) | Verdict::AfterLoss(packet)) = verdict else { continue };
-            if packet.cargo.messages {
-                self.outbox.handle_acked(seq);
-            }
-            if packet.cargo.asks_for_ack() {
-                measured = Some(packet.at);
-            }
-            if matches!(verdict, Verdict::InTime(_)) {
-                self.stats.acked += 1;
-                self.report(LinkEvent::Acked(seq));
-            } else {
-                self.stats.wasted += 1;
-            }
-        }
-        if let Some(sent_at) = measured {
-            self.rtt.handle_sample(now.since(sent_at));
-        }
+    fn payable_at(&self, purse: Purse, length: usize) -> LocalTime {
+        self.budget.as_ref().map_or(LocalTime::ZERO, |budget| budget.affordable_at(purse, budget.cost(length)))
     }
 
-    fn handle_pings(&mut self, now: LocalTime, header: &Header) {
-        if header.ping {
-            self.pings.handle_ping(now, header.seq);
-        }
-        let Some(pong) = header.pong else { return };
-        // Whoever answers a ping that was not sent, or twice, is not listened to.
-        let Some(sent) = self.sent.take_ping(pong.pinged) else { return };
-        let held = Duration::from_micros(pong.held_us);
-        self.pings.handle_pong(now.since(sent).saturating_sub(held));
-        self.report(LinkEvent::Pong {
-            sent,
-            received_by_peer: pong.received_us,
-            sent_by_peer: pong.received_us + pong.held_us,
-            arrived: now,
-        });
+    fn slice_due_at(&self) -> Option<LocalTime> {
+        self.sender.as_ref()?.due_at(self.rtt.smoothed(), self.budget.is_some())
     }
 
-    fn deliver(&mut self) {
-        let mut messages = std::mem::take(&mut self.messages);
-        for message in messages.0.drain(..) {
-            if self.inbox.admits(message.id) {
-                self.stats.messages_received += 1;
-                self.report(LinkEvent::Message(message.bytes));
-            } else {
-                self.stats.messages_repeated += 1;
-            }
-        }
-        self.messages = messages;
-    }
-
-    fn lose(&mut self, now: LocalTime) {
-        while let Some((seq, packet, by_timeout)) = self.sent.next_lost(now, &self.rtt) {
-            if by_timeout {
-                self.rtt.handle_timeout(now, packet.at);
-            }
-            if packet.cargo.messages {
-                self.outbox.handle_lost(seq);
-            }
-            self.stats.lost += u64::from(packet.cargo.asks_for_ack());
-            self.report(LinkEvent::Lost(seq));
-        }
-    }
-
-    fn header(&self, now: LocalTime) -> Header {
-        Header {
-            seq: self.sent.next(),
-            ack: self.received.ack(),
-            ping: self.pings.due(now),
-            pong: self.pings.pong(now),
-        }
-    }
-
-    fn message_budget_bits(&self) -> usize {
-        8 * (self.config.max_datagram - MIN_BODY_BYTES) - MAX_HEADER_BITS
-    }
-
-    fn note_sent(&mut self, now: LocalTime, seq: Seq, cargo: Cargo) {
-        let repeated = self.outbox.note_carried(seq, &self.messages);
-        self.stats.sent += 1;
-        self.stats.messages_sent += self.messages.0.len() as u64 - repeated;
-        self.stats.resent += repeated;
-        self.messages.0.clear();
-        self.received.note_acknowledged();
-        self.pings.note_sent(now, cargo.ping);
-        self.sent.push(now, cargo);
-        // The place of the next datagram is made free now, so that the owner hears of it before it writes that one.
-        self.lose(now);
-    }
-
-    fn report(&mut self, event: LinkEvent) {
+    /// Whether the owner will hear of it.
+    fn report(&mut self, event: LinkEvent) -> bool {
         if self.events.len() >= 2 * MAX_EVENTS {
             // Only an owner that writes and never polls gets here, and only with fates: the peer has been told that its
             // messages arrived, so those stay.
             self.stats.overrun += 1;
-            return;
+            return false;
         }
         self.events.push_back(event);
+        true
     }
 }
 
-/// Writes the parts of a datagram and returns how many bits the body takes.
-fn write_parts(
-    header: &mut Header,
-    messages: &mut Messages,
-    out: &mut Vec<u8>,
-    max_bytes: usize,
-    body: impl FnOnce(&mut Writer<'_>),
-) -> usize {
-    let mut writer = Writer::new(out);
-    header.wire(&mut writer).expect("a writer refuses nothing");
-    messages.wire(&mut writer).expect("a writer refuses nothing");
-    let before = writer.bits_written();
-    body(&mut writer);
-    let body_bits = writer.bits_written() - before;
-    if body_bits > 0 && body_bits < SHORTEST_BODY_BITS {
-        writer.bits(&mut 0, (SHORTEST_BODY_BITS - body_bits) as u32).expect("a writer refuses nothing");
-    }
-    assert!(writer.bits_written() <= 8 * max_bytes, "a body of {body_bits} bits is longer than its budget");
-    body_bits
+/// A datagram with a message that takes so many bits, and no body.
+fn message_length(bits: usize) -> usize {
+    MAX_HEADER_BYTES + bits.div_ceil(8)
+}
+
+fn seq_of(number: u64) -> Seq {
+    Seq(number as u16)
 }
 
 fn millis(duration: Duration) -> f32 {
     duration.as_secs_f32() * 1_000.0
 }
 
+#[cfg(test)]
+mod blocks;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! Values go in and bits come out, or the reverse; nothing is kept here. [`Command`] and [`Notice`] are reliable
 //! messages of [`crate::link`], delivered once and in any order; [`Record`]s are the body of a datagram ([`Body`]),
 //! never repeated but written anew from the newest state. The rest of this page is enough to write a client from,
-//! together with the datagram of [`crate::link`] and the schema in `Joined` (`proto/ambit/game.proto`).
+//! together with the datagram of [`crate::link`], the schema in `Joined` (`proto/ambit/game.proto`), and for poses the
+//! pages that it names.
 //!
 //! # Words
 //! Bits go from the lowest up, into bytes from the lowest bit up. In the tables, a number is a width in bits, and
@@ -11,8 +12,8 @@
 //!   the number, the lowest group first; the last group is 0 only if it is the first;
 //! - `signed` is a varint of 0, -1, 1, -2, 2, ... (zigzag);
 //! - `0..=n` is an integer in as many bits as `n` takes: `0..=8` has 4; a greater one than `n` is an error;
-//! - `time` is room time in milliseconds: a `signed` relative to the base; the base is the stamp in a body, 0 in a
-//!   message;
+//! - `time` is room time in milliseconds: a `signed` relative to the base. The base is 0 in a message; in a body it is the
+//!   stamp for the points of components, and the horizon for `at`: the stamp and the local lag, `Joined.delay_ms`;
 //! - `alias` is a slot, `varint` of at most 65,535, and an epoch, 8; the client's name for an object (see below);
 //! - `float` is 32 bits of IEEE 754, as they are;
 //! - `position` is x, 22; y, 22; z, 16: x and y in 1/256 m from 0, z in 1/256 m from -64 m;
@@ -22,9 +23,23 @@
 //! bodies are padded with zeros to whole bytes, and nothing may stand behind that.
 //!
 //! # Client to server
-//! The body is empty or, about once a second, a [`Report`]: news, `varint`, and how many of them came late, `varint`; both count from the
-//! join. A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names);
-//! action, 4; then
+//! The body is empty or an [`Uplink`]:
+//!
+//! | bits | field | |
+//! | --- | --- | --- |
+//! | 1 | has report | |
+//! | | report | if it has: news, `varint`, and how many of them came late, `varint`; both count from the join |
+//! | 1 | has input | |
+//! | 32 | keys | if it has: which of the 32 controls are held |
+//! | 24 | at | if it has: the low bits of room time in milliseconds, as the client estimates it |
+//! | 1 | has lost track | |
+//! | 16 | lost track | if it has: the low bits of the number of the newest datagram whose poses it could not read, for want of a base |
+//!
+//! A report leaves about once a second. Inputs leave as often as the client likes, some 20 times a second, in datagrams that
+//! ask for no acknowledgement; of several the newest counts. That track was lost is said in each datagram until a
+//! section names no acked set, or only datagrams after that one.
+//!
+//! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names); action, 4; then
 //!
 //! | action | | fields |
 //! | --- | --- | --- |
@@ -52,9 +67,11 @@
 //!
 //! | bits | field | |
 //! | --- | --- | --- |
-//! | 40 | stamp | room time of the tick that wrote this, in milliseconds; the base of all times behind it |
+//! | 24 | stamp | the low bits of room time in milliseconds, of the tick that wrote this: of all moments with these bits the one nearest to now |
 //! | | records | each: 1 bit of value 1, then the record |
 //! | 1 | end | 0 |
+//! | to a whole byte of the datagram | | 0 |
+//! | rest | pose section | if there is more of the datagram: see below |
 //!
 //! A record begins with its type, 2:
 //!
@@ -74,6 +91,11 @@
 //! | `Flag` | points, each with 1 bit |
 //! | `Number` | `0..=(max - min)`, counted from min |
 //! | `Text` | bytes `max_bytes`, UTF-8 |
+//! | `Pose` | x, y and z, each signed, in grid units; the turn; for a yaw: speed, signed, in grid units a second; flag, 1 |
+//!
+//! A turn is nothing if the format says `fixed`; for a `yaw` its bits: steps of a turn about z, from x towards y; if it is `free`, 2
+//! bits for which component of a unit quaternion (x, y, z, w) is the largest and the bits of each of the other three, in
+//! that order: value c + k stands for k / (c sqrt 2), where c is 2^(bits - 1) - 1; the largest is positive.
 //!
 //! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64; it is not 0, that is to say 32,767.
 //!
@@ -82,6 +104,32 @@
 //! later one is a jump: then it stays at the earlier point until that moment. Behind the last point it stays there. A
 //! gauge goes on from each point at the point's rate, within 0 to `max`; a flag holds. Before the first point the first
 //! one's value holds.
+//!
+//! # Server to client: poses
+//! What is told of an object of a kind with poses, once its `Enter` has been acknowledged, are the poses of ticks: the
+//! newest only, each at most once a tick. A pose holds from the datagram's horizon on, as that in an `Enter` does; in between,
+//! a client shows what lies between two of them ([`crate::pose::between`]), and beyond the newest for a while what that one
+//! foretells ([`crate::pose::estimate`]): where a server knows that this is near enough, it says nothing. Most poses are told
+//! relative to an earlier one that the client is known to have. Therefore a client keeps, for each slot, the poses of the last
+//! [`crate::pose::KEPT_DATAGRAMS`] datagrams and the newest older one, with number and stamp of the datagram
+//! ([`crate::pose::Kept`]); also those of an object that has left, or of the slot's tenant before, until they are that old:
+//! a datagram may be overtaken by a `Leave`, and what it says of others is to be read.
+//!
+//! The section is a header, described in [`crate::pose::section`], and behind it the bytes of one range coder. Its decoder
+//! has a `range` of 32 bits, 2^32 - 1 at first, and a `code`, the first four bytes, the first one highest; behind the end
+//! there are zeros. It is asked for
+//! - a `symbol` of a table that adds up to 2^15: unit = range >> 15; the symbol is that whose part, from `start` and of `size`,
+//!   holds code / unit; code -= unit start; range = unit size;
+//! - a `bit` that is 1 with a probability of p / 65,536: bound = range p >> 16; it is 1 if code < bound: range = bound; else it is
+//!   0: code -= bound, range -= bound;
+//! - `raw n`, n bits as they are: range >>= n; the value is code / range; code -= range value.
+//!
+//! After each of these, while range < 2^24: code = code << 8 | next byte, range <<= 8. Which of them follow on each other, and
+//! the tables: in [`crate::pose::section`] for the slots, in [`crate::pose::shared`] and [`crate::pose::fine`] for the
+//! poses at either level.
+//!
+//! A client that finds no base where one is claimed stops there. What it has read before is right; with the rest it has lost
+//! track, and says so.
 //!
 //! # What a client does with it
 //! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time. `Enter`, `Leave`,
@@ -95,22 +143,27 @@
 //!   is new in it.
 //! - An `Update` of an alias that it does not know is skipped; its kind says how long it is.
 //! - An `Enter` need not hold all components; what it lacks follows in updates, and those of the owner come to the
-//!   owner only.
+//!   owner only, those of the team to the owner and the team.
 //!
 //! # Example
-//! `10 27 00 00 00 11 02 41 2e c2 c8 45 00 14 00 00 06 00 00 10` is the body of the tick at 10 s, with one record: an
-//! object of kind 1 of [`Schema::example`], which has but a path, enters with slot 1 and epoch 2; it is at rest at (5,
+//! `10 27 00 11 02 01 30 72 11 00 05 00 80 01 00 00 04` is the body of the tick at 10 s, where the local lag is 150 ms,
+//! with one record: an object of kind 1 of [`Schema::example`], which has but a path, enters with slot 1 and epoch 2; it is at rest at (5,
 //! 6, 0) from 10.15 s on, and that is also when it enters.
 //!
 //! Units: milliseconds, metres, bits. Source: reference 003 for the messages, 002 for quantising on both ends.
 
 mod body;
-mod example;
+pub(crate) mod example;
 mod record;
+mod uplink;
 
-pub use self::body::{BODY_OVERHEAD_BITS, Body, STAMP_BITS, end_records, read_body, write_record, write_stamp};
+pub use self::body::{
+    BODY_OVERHEAD_BITS, Body, BodyContext, STAMP_BITS, end_records, low_bits, nearest, read_body, write_poses,
+    write_record, write_stamp,
+};
 pub use self::example::{ExampleBody, ExampleRecord};
-pub use self::record::Record;
+pub use self::record::{Head, Parts, Record, RecordWriter};
+pub use self::uplink::{Input, Report, Uplink, nearest_number, read_uplink};
 
 use crate::ids::Alias;
 use crate::schema::{FieldType, MAX_FIELDS, Schema};
@@ -119,7 +172,7 @@ use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
 /// Version of all this: `Join.version`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of [`Action::Custom`], at most.
 pub const MAX_CUSTOM_BYTES: usize = 200;
 
@@ -157,16 +210,6 @@ pub struct Command {
     pub number: u32,
     /// What is wanted.
     pub action: Action,
-}
-
-/// How much of what a client was told came after it took effect. Counts events and updates since the join. Client to server, in
-/// the body of a datagram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Events and updates that arrived.
-    pub news: u64,
-    /// Those of them that arrived after their effect time.
-    pub late: u64,
 }
 
 /// News for one client. Server to client, reliable.
@@ -246,13 +289,6 @@ impl Wire for Command {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.u32(&mut self.number)?;
         self.action.wire(coder)
-    }
-}
-
-impl Wire for Report {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.varint(&mut self.news)?;
-        coder.varint(&mut self.late)
     }
 }
 

@@ -6,23 +6,27 @@
 //! Invariants, all held by [`Schema::check`], which a host asks before a room begins and a client at the join:
 //! 1. At most 64 kinds of 16 components each, 64 events of 8 fields each, 32 spells; each name has 1 to 32 bytes
 //!    without control characters, and no two in one list are the same.
-//! 2. Component 0 of each kind is its [`Codec::Path`], and public: where an object is, everybody who follows it knows.
+//! 2. Component 0 of each kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: where an object is, everybody who
+//!    follows it knows. No other component is a pose.
 //! 3. Each codec's range is one that the wire can hold; the whole schema fits into one frame.
 //!
 //! What is valid stays so while nobody writes to the public fields: `check` again after that.
 //!
-//! Units: cells for radii, bytes for lengths. Source: reference 003 for objects made of components.
+//! Units: cells for radii, bytes for lengths, metres and milliseconds for freshness. Source: reference 003 for objects made of components.
 
 mod component;
 mod conversion;
 mod example;
+mod freshness;
 
 use std::fmt;
 
 use prost::Message;
 
 pub use self::component::{Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, TIMELINE_CAPACITY};
+pub use self::freshness::Freshness;
 use crate::control;
+use crate::pose::{MAX_PER_METRE, PoseFormat};
 
 /// Kinds of object, at most: 6 bits on the wire.
 pub const MAX_KINDS: usize = 64;
@@ -63,10 +67,12 @@ pub struct Schema {
 pub struct Kind {
     /// What it is called.
     pub name: String,
-    /// What it is made of. The first is its path.
+    /// What it is made of. The first is its path or its pose.
     pub components: Vec<ComponentSpec>,
     /// From how far it is seen, if not from as far as the room says.
     pub sight: Option<Sight>,
+    /// How old what a client sees of it may get.
+    pub freshness: Freshness,
 }
 
 /// Radii of interest, in cells around the viewer's: followed from `inner` on, and until it is outside `outer`.
@@ -97,6 +103,8 @@ pub enum Audience {
     Public,
     /// The player whose avatar it is.
     Owner,
+    /// The players of the object's team, and the one whose avatar it is.
+    Team,
 }
 
 /// How a component is coded. The bits stand in [`crate::message`].
@@ -123,6 +131,8 @@ pub enum Codec {
         /// In UTF-8, at most.
         max_bytes: u32,
     },
+    /// Position and attitude on a grid, tick by tick; nothing is foretold.
+    Pose(PoseFormat),
 }
 
 /// A kind of event: something that happens at one moment.
@@ -183,9 +193,28 @@ pub enum Problem {
     /// The name stands in this list before.
     #[error("another one has this name")]
     NameTaken,
-    /// A kind does not begin with its path.
-    #[error("component 0 must be a public path: the position")]
+    /// A kind does not begin with its path or pose.
+    #[error("component 0 must be a public path or a public pose: the position")]
     NoPath,
+    /// Another component than the first is a pose.
+    #[error("only component 0 can be a pose")]
+    SecondPose,
+    /// A pose's grid.
+    #[error(
+        "a pose has 1 to {MAX_PER_METRE} units a metre, a yaw of 4 to 12 bits or three components of 5 to 15 bits, not {format:?}"
+    )]
+    BadPose {
+        /// As declared.
+        format: PoseFormat,
+    },
+    /// A kind's target ages.
+    #[error(
+        "target ages lie between 1 and 60,000 ms, engaged <= near <= far, and near within 0 to 16,384 m: not {freshness:?}"
+    )]
+    BadFreshness {
+        /// As declared.
+        freshness: Freshness,
+    },
     /// A gauge's end.
     #[error("a gauge's max must lie between 1/16 and {MAX_GAUGE}, not at {max}")]
     BadGauge {
@@ -292,11 +321,23 @@ impl Kind {
         position(&self.components, |component| component.name == name)
     }
 
+    /// The grid of its poses, if it has poses and not a path.
+    pub fn pose_format(&self) -> Option<&PoseFormat> {
+        match self.components.first() {
+            Some(ComponentSpec { codec: Codec::Pose(format), .. }) => Some(format),
+            _ => None,
+        }
+    }
+
     fn check(&self, place: &Place) -> Result<(), SchemaError> {
         place.limit("components", self.components.len(), MAX_COMPONENTS)?;
         place.names("component", self.components.iter().map(|component| &component.name))?;
-        let has_path = self.components.first().is_some_and(ComponentSpec::is_public_path);
-        place.ensure(has_path, || Problem::NoPath)?;
+        let has_place = self.components.first().is_some_and(ComponentSpec::is_public_place);
+        place.ensure(has_place, || Problem::NoPath)?;
+        let poses = self.components.iter().filter(|component| matches!(component.codec, Codec::Pose(_))).count();
+        place.ensure(poses == 0 || poses == 1 && self.pose_format().is_some(), || Problem::SecondPose)?;
+        let freshness = self.freshness;
+        place.ensure(freshness.is_valid(), || Problem::BadFreshness { freshness })?;
         if let Some(Sight { inner, outer }) = self.sight {
             let problem = || Problem::BadSight { inner: inner.into(), outer: outer.into() };
             place.ensure(inner <= outer && outer > 0, problem)?;
@@ -321,6 +362,7 @@ impl Codec {
             Self::Flag => points(1),
             Self::Number { .. } => 64,
             Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
+            Self::Pose(format) => format.most_bits(),
         }
     }
 }
@@ -336,8 +378,13 @@ impl ComponentSpec {
         Self { name: name.into(), codec, audience: Audience::Owner }
     }
 
-    fn is_public_path(&self) -> bool {
-        self.codec == Codec::Path && self.audience == Audience::Public
+    /// A component of which the object's team is told, and the player whose avatar it is.
+    pub fn team(name: impl Into<String>, codec: Codec) -> Self {
+        Self { name: name.into(), codec, audience: Audience::Team }
+    }
+
+    fn is_public_place(&self) -> bool {
+        matches!(self.codec, Codec::Path | Codec::Pose(_)) && self.audience == Audience::Public
     }
 }
 
@@ -351,6 +398,7 @@ impl Codec {
             Self::Text { max_bytes } if !(1..=MAX_TEXT_BYTES).contains(&max_bytes) => {
                 Some(Problem::BadText { max_bytes })
             }
+            Self::Pose(format) if format.check().is_err() => Some(Problem::BadPose { format }),
             _ => None,
         }
     }
@@ -409,6 +457,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pose::Turning;
 
     #[test]
     fn a_schema_with_one_of_everything_is_fine() {
@@ -491,6 +540,50 @@ mod tests {
     }
 
     #[test]
+    fn a_pose_is_the_first_component_and_no_other() {
+        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } });
+        let mut schema = Schema::example();
+        schema.kinds[0].components[0].codec = pose;
+        assert_eq!(schema.check(), Ok(()));
+        check("schema, kind \"avatar\"", |schema| {
+            schema.kinds[0].components[1].codec = pose;
+            Problem::SecondPose
+        });
+        for (per_metre, turn) in [
+            (0, Turning::Fixed),
+            (MAX_PER_METRE + 1, Turning::Fixed),
+            (1, Turning::Yaw { bits: 3 }),
+            (1, Turning::Yaw { bits: 13 }),
+            (1, Turning::Free { bits: 4 }),
+            (1, Turning::Free { bits: 16 }),
+        ] {
+            check("schema, kind \"avatar\", component \"path\"", |schema| {
+                let format = PoseFormat { per_metre, turn };
+                schema.kinds[0].components[0].codec = Codec::Pose(format);
+                Problem::BadPose { format }
+            });
+        }
+    }
+
+    #[test]
+    fn target_ages_ascend() {
+        let good = Freshness::default();
+        for freshness in [
+            Freshness { engaged_ms: 0, ..good },
+            Freshness { engaged_ms: 101, ..good },
+            Freshness { near_ms: 401, ..good },
+            Freshness { far_ms: 60_001, ..good },
+            Freshness { near_m: -1.0, ..good },
+            Freshness { near_m: f32::INFINITY, ..good },
+        ] {
+            check("schema, kind \"avatar\"", |schema| {
+                schema.kinds[0].freshness = freshness;
+                Problem::BadFreshness { freshness }
+            });
+        }
+    }
+
+    #[test]
     fn ranges_that_the_wire_cannot_hold_are_refused() {
         let place = "schema, kind \"avatar\", component \"health\"";
         for max in [0.0, -1.0, 0.06, 65_536.0, f32::INFINITY] {
@@ -535,7 +628,7 @@ mod tests {
         let wide = Codec::Number { min: i64::MIN, max: i64::MAX };
         let mut components = vec![ComponentSpec::public("path", Codec::Path)];
         components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide)));
-        let kinds = (0..64).map(|n| Kind { name: long(n), components: components.clone(), sight: None });
+        let kinds = (0..64).map(|n| Kind { name: long(n), components: components.clone(), ..Kind::default() });
         let fields = (0..8).map(|n| FieldSpec { name: long(n), ty: FieldType::Number }).collect::<Vec<_>>();
         let events = (0..64).map(|n| EventKind { name: long(n), fields: fields.clone() });
         let schema = Schema { kinds: kinds.collect(), events: events.collect(), ..Schema::example() };

@@ -21,7 +21,7 @@ mod reader;
 mod writer;
 
 pub use coder::Coder;
-pub use quantise::quantise;
+pub use quantise::{quantise, smallest_three};
 pub use reader::Reader;
 pub use writer::{Measure, Writer};
 

@@ -1,5 +1,10 @@
-//! What the project's tests stand on: the simulator ([`sim`]), the oracle of interest ([`oracle`]) and real processes ([`real`]).
+//! What the project's tests stand on: the simulator ([`sim`]), the oracles of interest and of poses ([`oracle`]), games with much
+//! motion ([`tumble`], [`throng`]), what fuzzing runs ([`fuzz`]) and real processes ([`real`]).
 
+pub mod cubes;
+pub mod fuzz;
 pub mod oracle;
 pub mod real;
 pub mod sim;
+pub mod throng;
+pub mod tumble;

@@ -2,6 +2,9 @@
 //!
 //! After each tick of a room it goes through all viewers x all objects. It keeps two things of its own: around which cell
 //! each viewer's zones lie, and whom it follows. Cells are computed from positions here as reference 003 says, by dividing.
+//! What clients make of what they are told is [`poses`]' part.
+
+pub mod poses;
 
 use std::collections::{BTreeMap, BTreeSet};
 

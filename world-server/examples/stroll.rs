@@ -26,7 +26,7 @@ impl Game for Stroll {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
         Schema {
             game: "stroll".into(),
-            kinds: vec![Kind { name: "walker".into(), components, sight: None }],
+            kinds: vec![Kind { name: "walker".into(), components, ..Kind::default() }],
             ..Schema::default()
         }
     }

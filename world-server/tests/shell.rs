@@ -278,7 +278,7 @@ struct Bomb;
 impl Game for Bomb {
     fn schema(&self) -> Schema {
         let path = ComponentSpec::public("path", Codec::Path);
-        let player = Kind { name: "player".into(), components: vec![path], sight: None };
+        let player = Kind { name: "player".into(), components: vec![path], ..Kind::default() };
         Schema { game: "bomb".into(), kinds: vec![player], ..Schema::default() }
     }
 
@@ -311,7 +311,7 @@ impl Client {
         let (to_server, from_server) = connection.open_bi().await.expect("a stream");
         let from_server = FrameReader::new(from_server, MAX_FROM_WORLD);
         let mut client = Self { connection, to_server, from_server, request: 0 };
-        let hello = Hello { version: 1, name: name.into(), ..Hello::default() };
+        let hello = Hello { version: ambit_proto::control::WORLD_VERSION, name: name.into(), ..Hello::default() };
         let answer = client.ask(Body::Hello(hello)).await;
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
         client
@@ -373,7 +373,11 @@ impl InGame {
 
     async fn join(ticket: &Ticket) -> Self {
         let mut game = Self::connect(ticket).await;
-        game.say(client_to_game::Body::Join(Join { version: 1, ticket: ticket.ticket.clone() })).await;
+        game.say(client_to_game::Body::Join(Join {
+            version: ambit_proto::message::VERSION,
+            ticket: ticket.ticket.clone(),
+        }))
+        .await;
         game
     }
 

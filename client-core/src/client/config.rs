@@ -21,6 +21,11 @@ pub struct ClientConfig {
     pub game_attempts: u32,
     /// Events that wait for the view, at most.
     pub events: usize,
+    /// For crowds of bots that only load a server: poses are noted as received but not decoded, which is most of a client's
+    /// work. Link, clock, acknowledgements, inputs, records and events are those of any client. What it costs: objects that
+    /// have poses have no position after their `Enter`, count neither as updates nor with an age, and the client never finds
+    /// out that it has lost track.
+    pub light: bool,
 }
 
 impl Default for ClientConfig {
@@ -33,6 +38,7 @@ impl Default for ClientConfig {
             reconnect_for: Duration::from_mins(1),
             game_attempts: 5,
             events: EVENTS,
+            light: false,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::map::StaticMap;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Gauge;
@@ -87,9 +88,28 @@ pub enum ViewEvent {
     Chat(Chat),
     /// The player is in the game.
     Started(Started),
+    /// What stands around and never moves is under way. May be dropped when nobody reads.
+    MapProgress {
+        /// When this was told.
+        t: GameTime,
+        /// Bytes that have arrived.
+        received: usize,
+        /// Bytes in all.
+        total: usize,
+    },
+    /// What stands around and never moves is known: once a game at most, some time after `Started`.
+    Map {
+        /// When this was told.
+        t: GameTime,
+        /// The map; the client has it, too.
+        map: Arc<StaticMap>,
+        /// How long it was on the wire.
+        bytes: usize,
+    },
     /// An object came into sight.
     Enter(Enter),
-    /// Something about an object has changed. May be dropped when nobody reads: the newest state can be read directly.
+    /// Something about an object has changed. May be dropped when nobody reads: the newest state can be read directly. Poses
+    /// are told only to a view that asks for them (`Client::watch`), and otherwise read.
     Update(Update),
     /// An object went out of sight.
     Leave {
@@ -262,6 +282,15 @@ pub enum Value {
         /// The end of what is known of the way; `None` at rest.
         to: Option<(Position, GameTime)>,
     },
+    /// Where an object is that may move in any way.
+    Pose {
+        /// At the time of the event.
+        position: Position,
+        /// How it is turned.
+        facing: Facing,
+        /// Whether it is under way.
+        moves: bool,
+    },
     /// A value with a rate of change.
     Gauge(Gauge),
     /// Yes or no.
@@ -270,6 +299,17 @@ pub enum Value {
     Number(i64),
     /// A text.
     Text(String),
+}
+
+/// How an object is turned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Facing {
+    /// Objects of its kind never turn.
+    Fixed,
+    /// About the vertical, in radians, counter-clockwise from the east.
+    Yaw(f32),
+    /// In any way: a unit quaternion, x, y, z, w.
+    Free([f32; 4]),
 }
 
 /// A field of an event.

@@ -19,6 +19,7 @@ use ambit_proto::codes as protocol;
 use ambit_proto::control::game::client_to_game::Body as Ask;
 use ambit_proto::control::game::game_to_client::Body as Told;
 use ambit_proto::control::game::{self as pb, ClientToGame, GameToClient};
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::{self, Action, Command};
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
@@ -28,8 +29,10 @@ use super::config::ClientConfig;
 use super::event::{Connection, Started, ViewEvent, codes};
 use super::lobby::Ending;
 use super::model::Ticket;
-use super::play::{Play, Rules};
+use super::play::Play;
+use super::rules::Rules;
 use super::stats::ClientStats;
+use crate::replica::Mode;
 use crate::replica::factory::Factory;
 
 /// How long the host may take to answer `Join`.
@@ -40,7 +43,7 @@ const TICKET_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
 /// A connection that has lived this long was a success: attempts are counted anew.
 const SETTLED: Duration = Duration::from_secs(10);
-/// A game that was silent for this long is given up when the lobby offers a ticket: hosts speak once a second at least.
+/// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a ping each second at least.
 const SILENT: Duration = Duration::from_secs(3);
 
 /// What the game part wants done.
@@ -83,6 +86,9 @@ pub enum CommandError {
 pub struct GameSession<F: Factory> {
     factory: F,
     attempts: u32,
+    mode: Mode,
+    /// Whether views are told of poses.
+    watching: bool,
     state: State<F::View>,
     backoff: Backoff,
     last_id: u32,
@@ -122,6 +128,8 @@ impl<F: Factory> GameSession<F> {
         GameSession {
             factory,
             attempts: config.game_attempts,
+            mode: if config.light { Mode::Light } else { Mode::Full },
+            watching: false,
             state: State::Out,
             // Another stream than the lobby part's, from the same seed.
             backoff: Backoff::new(PAUSES.0, PAUSES.1, !config.seed),
@@ -177,6 +185,35 @@ impl<F: Factory> GameSession<F> {
         play.command(now, Command { number, action }, &mut self.out)?;
         self.last_command = number;
         Ok(number)
+    }
+
+    /// From now on these keys are held. Without a game, nothing is.
+    pub fn input(&mut self, now: LocalTime, keys: Keymap) {
+        if let State::Playing(play) = &mut self.state {
+            play.input(now, keys, &mut self.out);
+        }
+    }
+
+    /// All keys are let go.
+    pub fn release(&mut self, now: LocalTime) {
+        if let State::Playing(play) = &mut self.state {
+            play.release(now, &mut self.out);
+        }
+    }
+
+    /// Whether views are told of each pose from now on, in this game and in others.
+    pub fn watch(&mut self, on: bool) {
+        self.watching = on;
+        if let State::Playing(play) = &mut self.state {
+            play.replica_mut().watch(on);
+        }
+    }
+
+    /// Adds the present ages of what is in sight to the figures.
+    pub fn sample_ages(&mut self, now: LocalTime) {
+        if let State::Playing(play) = &self.state {
+            play.sample_ages(now, &mut self.out.stats.ages);
+        }
     }
 
     /// The call was taken.
@@ -297,7 +334,8 @@ impl<F: Factory> GameSession<F> {
             Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
         };
         let again = std::mem::replace(&mut self.started, true);
-        let mut play = Box::new(Play::new(now, since, rules, self.last_id));
+        let mut play = Box::new(Play::new(now, since, rules, self.last_id, self.mode));
+        play.replica_mut().watch(self.watching);
         self.view(ViewEvent::Started(Started {
             room,
             address,

@@ -105,15 +105,17 @@ fn object<V>(field: &Field, replica: &Replica<V>) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use ambit_proto::ids::Alias;
     use ambit_proto::schema::Schema;
 
     use super::*;
+    use crate::replica::Mode;
 
     #[test]
     fn what_waits_is_bounded_and_the_oldest_is_told_first() {
-        let replica = Replica::<()>::new(Arc::new(Schema::example()), 0);
+        let replica = Replica::<()>::new(Arc::new(Schema::example()), Duration::ZERO, 0, Mode::Full);
         let mut happenings = Happenings::default();
         let mut told = Vec::new();
         let fields = vec![Field::Object(Some(Alias { slot: 1, epoch: 0 }))];

@@ -2,27 +2,37 @@
 //!
 //! Datagrams, commands and the time go in; datagrams and view events come out in [`Out`]. No socket, no clock.
 //!
-//! The order of a datagram is pongs, records, messages: what is late is judged by the newest clock, and an event finds the
-//! objects that came along with it. A datagram leaves every 16 ms at most.
+//! The order of a datagram is pongs, records, poses, messages: what is late is judged by the newest clock, a pose finds the
+//! object that came along with it, and so does an event. A datagram leaves every 16 ms at most.
+//!
+//! A block of the link's is the map: what stands around and never moves. One that makes no sense is counted, and there is
+//! none.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_proto::clock::ClockEstimate;
 use ambit_proto::codes as protocol;
-use ambit_proto::control::game as pb;
-use ambit_proto::link::{Link, LinkConfig, LinkEvent, QueueFull};
-use ambit_proto::message::{Action, Command, Notice, Report, read_body};
-use ambit_proto::schema::{Schema, SchemaError};
+use ambit_proto::ids::Seq;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::link::{ChunkProgress, Link, LinkConfig, LinkEvent, QueueFull};
+use ambit_proto::map::StaticMap;
+use ambit_proto::message::{Action, BodyContext, Command, Notice, read_body};
+use ambit_proto::pose::SectionError;
 use ambit_proto::time::{GameTime, LocalTime};
-use ambit_proto::wire::{self, Reader, Wire, WireError};
+use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
 use bytes::Bytes;
 
-use super::event::{About, Failure, Map, ViewEvent};
+use super::engaged::Engaged;
+use super::event::{About, Failure, ViewEvent};
 use super::game::{CommandError, GameOutput, Out};
 use super::happenings::{Happened, Happenings};
+use super::inputs::Line;
+use super::rules::Rules;
+use super::stats::{AgeByClass, Class};
+use super::uplink::Uplinks;
 use crate::replica::factory::Factory;
-use crate::replica::{Applied, Replica};
+use crate::replica::{Applied, Arrival, Mode, Replica, Section};
 
 /// Datagrams leave no closer together than this: a held click steers at 60 Hz at most.
 const PACE: Duration = Duration::from_millis(16);
@@ -30,38 +40,6 @@ const PACE: Duration = Duration::from_millis(16);
 const NAP: Duration = Duration::from_millis(1);
 /// A click or a cast that has not arrived by then is not what the player wants any more.
 const COMMAND_USEFUL: Duration = Duration::from_secs(1);
-/// How often the host is told how much of the news came late.
-const REPORT: Duration = Duration::from_secs(1);
-
-/// What `Joined` says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rules {
-    /// Room time when it was sent.
-    pub now: GameTime,
-    /// The local lag: what is commanded at `t` takes effect at `t + delay`.
-    pub delay: Duration,
-    /// Ticks a second.
-    pub tick_hz: u32,
-    /// The map.
-    pub map: Map,
-    /// What the game's objects and events are made of.
-    pub schema: Arc<Schema>,
-}
-
-impl TryFrom<pb::Joined> for Rules {
-    type Error = SchemaError;
-
-    fn try_from(joined: pb::Joined) -> Result<Self, SchemaError> {
-        let pb::Joined { now_us, delay_ms, tick_hz, width, height, cell, inner, outer, schema, .. } = joined;
-        Ok(Rules {
-            now: GameTime::from_micros(now_us),
-            delay: Duration::from_millis(delay_ms.into()),
-            tick_hz,
-            map: Map { width_m: width, height_m: height, cell_m: cell, inner, outer },
-            schema: Arc::new(schema.unwrap_or_default().try_into()?),
-        })
-    }
-}
 
 /// One game connection's life.
 #[derive(Debug)]
@@ -80,20 +58,22 @@ pub struct Play<V> {
     seen: (LocalTime, GameTime),
     /// Messages of the datagram in hand; empty between calls.
     messages: Vec<Bytes>,
-    report: Report,
-    /// The last one that was sent, and when.
-    reported: (Report, LocalTime),
+    uplinks: Uplinks,
+    engaged: Engaged,
+    map: Option<Arc<StaticMap>>,
+    /// Hundredths of it that views were told of last.
+    map_told: Option<usize>,
 }
 
 impl<V> Play<V> {
     /// A game that was joined at `now`, by a `Join` that left at `asked`. Object ids begin after `last_id`.
-    pub fn new(now: LocalTime, asked: LocalTime, rules: Rules, last_id: u32) -> Self {
+    pub fn new(now: LocalTime, asked: LocalTime, rules: Rules, last_id: u32, mode: Mode) -> Self {
         let mut clock = ClockEstimate::new();
         // The join was a ping, too: the host's clock showed `rules.now` at some time in between.
         clock.handle_pong(asked, rules.now.micros(), rules.now.micros(), now);
         Play {
             link: Link::new(LinkConfig::client()),
-            replica: Replica::new(rules.schema.clone(), last_id),
+            replica: Replica::new(rules.schema.clone(), rules.delay, last_id, mode),
             happenings: Happenings::default(),
             since: now,
             last_heard: now,
@@ -101,8 +81,10 @@ impl<V> Play<V> {
             newest_stamp: None,
             seen: (now, clock.room_time(now)),
             messages: Vec::new(),
-            report: Report::default(),
-            reported: (Report::default(), now),
+            uplinks: Uplinks::new(now, rules.tick_hz),
+            engaged: Engaged::default(),
+            map: None,
+            map_told: None,
             clock,
             rules,
         }
@@ -121,6 +103,18 @@ impl<V> Play<V> {
         Ok(())
     }
 
+    /// From now on these keys are held, and the host is told so 20 times a second.
+    pub fn input(&mut self, now: LocalTime, keys: Keymap, out: &mut Out) {
+        self.uplinks.inputs.hold(keys);
+        self.flush(now, out);
+    }
+
+    /// All keys are let go; once the host knows, it is told no more of keys.
+    pub fn release(&mut self, now: LocalTime, out: &mut Out) {
+        self.uplinks.inputs.release();
+        self.flush(now, out);
+    }
+
     /// A datagram of the host.
     pub fn handle_datagram(
         &mut self,
@@ -133,7 +127,7 @@ impl<V> Play<V> {
         out.stats.datagrams_down += 1;
         out.stats.bytes_down += datagram.len() as u64;
         let body = self.link.handle_datagram(now, datagram);
-        self.poll_link();
+        self.poll_link(now, out);
         let room_now = self.clock.room_time(now);
         match body.map(|body| body.map_or(Ok(()), |body| self.handle_body(now, room_now, body, out))) {
             Ok(Ok(())) => {}
@@ -145,16 +139,16 @@ impl<V> Play<V> {
                 out.stats.malformed += 1;
             }
         }
-        self.release(room_now, out);
+        self.release_events(room_now, out);
         self.flush(now, out);
     }
 
     /// Some deadline has passed.
     pub fn handle_timeout(&mut self, now: LocalTime, factory: &mut impl Factory<View = V>, out: &mut Out) {
         self.link.handle_timeout(now);
-        self.poll_link();
+        self.poll_link(now, out);
         self.advance(now, factory, out);
-        self.release(self.clock.room_time(now), out);
+        self.release_events(self.clock.room_time(now), out);
         self.flush(now, out);
     }
 
@@ -162,7 +156,8 @@ impl<V> Play<V> {
     pub fn next_deadline(&self) -> Option<LocalTime> {
         let (now, room_now) = self.seen;
         let paced = self.last_sent.map_or(LocalTime::ZERO, |sent| sent + PACE);
-        let link = self.link.next_deadline().map(|deadline| deadline.max(paced));
+        let link = self.link.next_deadline().into_iter().chain(self.uplinks.next_deadline(self.line())).min();
+        let link = link.map(|deadline| deadline.max(paced));
         let effects = self.happenings.next_due().into_iter().chain(self.replica.next_due()).min();
         let effects = effects.map(|effect| now + effect.since(room_now));
         link.into_iter().chain(effects).min().map(|deadline| deadline.max(now + NAP))
@@ -171,6 +166,7 @@ impl<V> Play<V> {
     /// Takes everything out of sight.
     pub fn clear(&mut self, now: LocalTime, out: &mut Out) {
         self.happenings.clear();
+        self.engaged.clear();
         self.replica.clear(self.clock.room_time(now));
         self.tell_replica(out);
     }
@@ -185,6 +181,30 @@ impl<V> Play<V> {
         let room_now = self.room_time(now);
         let stamp = self.newest_stamp?;
         self.replica.seen().any(|object| object.moves(room_now)).then(|| room_now.since(stamp))
+    }
+
+    /// Adds the age of each object in sight to `ages`, if the avatar is in sight and anything moves.
+    pub fn sample_ages(&self, now: LocalTime, ages: &mut AgeByClass) {
+        let t = self.room_time(now);
+        let Some((newest, own)) = self.newest_stamp.zip(self.replica.own()) else { return };
+        let Some(here) = own.position(t).filter(|_| self.replica.seen().any(|object| object.moves(t))) else { return };
+        for object in self.replica.seen() {
+            let Some(place) = object.position(t) else { continue };
+            let class = if object.is_own() || self.engaged.is(object.id, t) {
+                Class::Engaged
+            } else if here.ground_distance(place) <= object.freshness().near_m {
+                Class::Near
+            } else {
+                Class::Far
+            };
+            let unforeseen = object.last_pose().filter(|_| object.moves(t));
+            ages.add(class, t.since(unforeseen.unwrap_or(newest)));
+        }
+    }
+
+    /// What stands around and never moves, once it has come in.
+    pub fn map(&self) -> Option<&Arc<StaticMap>> {
+        self.map.as_ref()
     }
 
     /// Round trip to the host without its tick; `None` before the first answer.
@@ -233,16 +253,40 @@ impl<V> Play<V> {
         self.replica.last_id()
     }
 
-    fn poll_link(&mut self) {
+    fn poll_link(&mut self, now: LocalTime, out: &mut Out) {
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Pong { sent, received_by_peer, sent_by_peer, arrived } => {
                     self.clock.handle_pong(sent, received_by_peer, sent_by_peer, arrived);
                 }
                 LinkEvent::Message(message) => self.messages.push(message),
-                // Bodies in this direction are empty, and messages are the link's own business.
-                LinkEvent::Acked(_) | LinkEvent::Lost(_) => {}
+                LinkEvent::Acked(seq) => self.uplinks.handle_acked(seq),
+                LinkEvent::Lost(seq) => self.uplinks.handle_lost(seq),
+                LinkEvent::Block(block) => self.handle_map(now, &block, out),
+                // No blocks go in this direction.
+                LinkEvent::BlockSent => {}
             }
+        }
+        self.tell_progress(now, out);
+    }
+
+    /// Each hundredth of the map at most once.
+    fn tell_progress(&mut self, now: LocalTime, out: &mut Out) {
+        let Some(ChunkProgress { received, total }) = self.link.block_arriving() else { return };
+        let hundredths = 100 * received / total.max(1);
+        if self.map_told.replace(hundredths) != Some(hundredths) {
+            view(out, ViewEvent::MapProgress { t: self.clock.room_time(now), received, total });
+        }
+    }
+
+    fn handle_map(&mut self, now: LocalTime, block: &[u8], out: &mut Out) {
+        match StaticMap::decode(block) {
+            Ok(map) => {
+                let map = Arc::new(map);
+                self.map = Some(map.clone());
+                view(out, ViewEvent::Map { t: self.clock.room_time(now), map, bytes: block.len() });
+            }
+            Err(_) => out.stats.malformed += 1,
         }
     }
 
@@ -253,25 +297,52 @@ impl<V> Play<V> {
         body: Reader<'_>,
         out: &mut Out,
     ) -> Result<(), WireError> {
-        let Some(body) = read_body(body, &self.rules.schema)? else { return Ok(()) };
+        let number = self.link.received_number().expect("a datagram was received");
+        let context = BodyContext { schema: &self.rules.schema, delay: self.rules.delay, near: room_now };
+        let Some(body) = read_body(body, &context).inspect_err(|_| self.miss_poses(number))? else { return Ok(()) };
         if self.newest_stamp.is_none_or(|newest| body.stamp > newest) {
             self.newest_stamp = Some(body.stamp);
             if let Some(before) = out.last_news.replace(now) {
                 out.stats.gaps.add(now.since(before));
             }
         }
+        let arrival = Arrival { number, stamp: body.stamp, now: room_now };
         for record in &body.records {
-            match self.replica.apply(body.stamp, record, room_now) {
+            match self.replica.apply(arrival, record) {
                 Applied::Nothing | Applied::Object => {}
-                Applied::Update { late } => {
-                    out.stats.updates += 1;
-                    out.stats.late_updates += u64::from(late);
-                    self.count(late);
-                }
+                Applied::Update { late } => self.count_updates(1, u64::from(late), out),
                 Applied::Refused => out.stats.malformed += 1,
             }
         }
+        if !body.poses.is_empty() {
+            self.handle_poses(arrival, &body.poses, out);
+        }
+        self.replica.hear(arrival);
         Ok(())
+    }
+
+    /// Nobody knows whether there were poses in that datagram.
+    fn miss_poses(&mut self, number: u64) {
+        self.replica.miss_poses(number);
+        self.uplinks.lose_track(number);
+    }
+
+    /// What cannot be read is told to the host, which took it for known when the link confirmed the datagram.
+    fn handle_poses(&mut self, arrival: Arrival, poses: &[u8], out: &mut Out) {
+        out.stats.pose_datagrams += 1;
+        let Section { applied, shown, late, stale, end } = self.replica.apply_poses(arrival, poses);
+        out.stats.poses += applied;
+        out.stats.stale_poses += stale;
+        self.count_updates(shown, late, out);
+        match end {
+            Ok(acked) => self.uplinks.handle_poses(arrival.number, acked),
+            Err(error) => {
+                let malformed = matches!(error, SectionError::Wire(_));
+                out.stats.malformed += u64::from(malformed);
+                out.stats.lost_tracks += u64::from(!malformed);
+                self.uplinks.lose_track(arrival.number);
+            }
+        }
     }
 
     fn handle_message(&mut self, room_now: GameTime, message: &[u8], out: &mut Out) -> Result<(), WireError> {
@@ -284,9 +355,12 @@ impl<V> Play<V> {
                 let late = effect < room_now;
                 out.stats.events += 1;
                 out.stats.late_events += u64::from(late);
-                self.count(late);
+                self.uplinks.count(1, u64::from(late));
                 let happened = Happened { kind, effect, fields };
-                self.happenings.handle(room_now, happened, &self.replica, |event| view(out, event));
+                let (engaged, own) = (&mut self.engaged, self.replica.own_id());
+                self.happenings.handle(room_now, happened, &self.replica, |event| {
+                    happen(engaged, own, event, out);
+                });
             }
             Notice::Refused { command, code } => {
                 out.stats.refused += 1;
@@ -298,22 +372,15 @@ impl<V> Play<V> {
         Ok(())
     }
 
-    fn count(&mut self, late: bool) {
-        self.report.news += 1;
-        self.report.late += u64::from(late);
+    fn count_updates(&mut self, updates: u64, late: u64, out: &mut Out) {
+        out.stats.updates += updates;
+        out.stats.late_updates += late;
+        self.uplinks.count(updates, late);
     }
 
-    /// What the host is to be told of late news, if there is something new.
-    fn take_report(&mut self, now: LocalTime) -> Option<Report> {
-        let due = now.since(self.reported.1) >= REPORT && self.report != self.reported.0;
-        due.then(|| {
-            self.reported = (self.report, now);
-            self.report
-        })
-    }
-
-    fn release(&mut self, room_now: GameTime, out: &mut Out) {
-        self.happenings.release(room_now, &self.replica, |event| view(out, event));
+    fn release_events(&mut self, room_now: GameTime, out: &mut Out) {
+        let (engaged, own) = (&mut self.engaged, self.replica.own_id());
+        self.happenings.release(room_now, &self.replica, |event| happen(engaged, own, event, out));
     }
 
     fn advance(&mut self, now: LocalTime, factory: &mut impl Factory<View = V>, out: &mut Out) {
@@ -331,19 +398,30 @@ impl<V> Play<V> {
         }
     }
 
+    fn line(&self) -> Line {
+        Line { owes_ack: self.link.ack_pending(), heard: self.last_heard }
+    }
+
     fn flush(&mut self, now: LocalTime, out: &mut Out) {
-        self.seen = (now, self.clock.room_time(now));
+        let room_now = self.clock.room_time(now);
+        self.seen = (now, room_now);
         let paced = self.last_sent.is_none_or(|sent| now >= sent + PACE);
-        if !paced || !self.link.wants_to_send(now) {
+        if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, self.line())) {
             return;
         }
+        let uplink = self.uplinks.next(now, room_now);
         let mut datagram = Vec::new();
-        let report = self.take_report(now);
-        self.link.write_datagram(now, &mut datagram, |writer, _| {
-            if let Some(mut report) = report {
-                report.wire(writer).expect("a writer refuses nothing");
+        let body = |writer: &mut Writer<'_>, _: Seq| {
+            if !uplink.is_empty() {
+                { uplink }.wire(writer).expect("a writer refuses nothing");
             }
-        });
+        };
+        let seq = if self.uplinks.asks_for_ack(&uplink) {
+            self.link.write_datagram(now, &mut datagram, body)
+        } else {
+            self.link.write_datagram_quietly(now, &mut datagram, body)
+        };
+        self.uplinks.note_sent(now, seq, &uplink);
         self.last_sent = Some(now);
         out.stats.datagrams_up += 1;
         out.stats.bytes_up += datagram.len() as u64;
@@ -353,4 +431,12 @@ impl<V> Play<V> {
 
 fn view(out: &mut Out, event: ViewEvent) {
     out.outputs.push_back(GameOutput::View(event));
+}
+
+/// Tells what happens at one moment, and notes whom the avatar has to do with.
+fn happen(engaged: &mut Engaged, own: Option<u32>, event: ViewEvent, out: &mut Out) {
+    if let ViewEvent::Event(happening) = &event {
+        engaged.handle_event(own, happening);
+    }
+    view(out, event);
 }

@@ -1,8 +1,8 @@
 //! The events that wait for the view.
 //!
-//! Events go in and come out in order. Bounded, since a view may stop reading: when the queue is full, all `Update`s in it
-//! are dropped and counted (the newest state can be read directly, so nothing is lost but the news of it). Nothing
-//! else is ever dropped; a queue that is more than half full even so has no reader, and the owner ends the connection.
+//! Events go in and come out in order. Bounded, since a view may stop reading: when the queue is full, all `Update`s and
+//! `MapProgress`es in it are dropped and counted (the newest state can be read directly, so nothing is lost but the news of
+//! it). Nothing else is ever dropped; a queue that is more than half full even so has no reader, and the owner ends the connection.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ impl EventQueue {
         self.events.is_empty()
     }
 
-    /// `Update`s dropped so far.
+    /// Events dropped so far.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -56,7 +56,7 @@ impl EventQueue {
     // All at once and not the oldest alone: a full queue is walked once for at least half a bound of pushes.
     fn drop_updates(&mut self) -> Result<(), Unread> {
         let before = self.events.len();
-        self.events.retain(|event| !matches!(event, ViewEvent::Update(_)));
+        self.events.retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
         let waiting = self.events.len();
         self.dropped += (before - waiting) as u64;
         if waiting <= self.bound / 2 { Ok(()) } else { Err(Unread { waiting }) }

@@ -1,7 +1,8 @@
 //! Figures of one client: what came and went, how much of it was late, how fresh its picture is.
 //!
 //! Counters go on over reconnects. An event is late if it arrived after its effect time, an update if it changed what was
-//! already being shown; both by the estimated room time. A gap is the time between two datagrams with news.
+//! already being shown; both by the estimated room time. A gap is the time between two datagrams with news. A pose that was
+//! applied to an object in sight counts as one update, so `updates` a second is what a view would have seen move.
 
 use std::time::Duration;
 
@@ -26,10 +27,18 @@ pub struct ClientStats {
     pub events: u64,
     /// Events that arrived after their effect time.
     pub late_events: u64,
-    /// Updates that changed something.
+    /// Updates that changed something, poses of objects in sight among them.
     pub updates: u64,
     /// Updates that changed what was already being shown.
     pub late_updates: u64,
+    /// Datagrams that had poses in them.
+    pub pose_datagrams: u64,
+    /// Poses applied, those of objects that are not in sight yet among them.
+    pub poses: u64,
+    /// Poses that came too late to mean anything: of objects that had left.
+    pub stale_poses: u64,
+    /// Datagrams whose poses could not be read, for want of what they were coded against: the host was told.
+    pub lost_tracks: u64,
     /// Commands sent.
     pub commands: u64,
     /// Commands refused.
@@ -42,6 +51,59 @@ pub struct ClientStats {
     pub rtt: Option<Duration>,
     /// Times between datagrams with news.
     pub gaps: Distribution,
+    /// How old the picture was whenever it was sampled.
+    pub ages: AgeByClass,
+}
+
+/// How much a player cares about an object; the distances are those of the object's kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The own avatar, and what the last few seconds' events had to do with it.
+    Engaged,
+    /// Near the avatar.
+    Near,
+    /// All else.
+    Far,
+}
+
+/// Ages of objects in sight, by class. The age of one that moves in a way that cannot be foretold is the time since the stamp
+/// of the newest datagram that says where it is; of all others, since the newest datagram's at all: its silence says that
+/// nothing has changed.
+#[derive(Clone, Debug, Default)]
+pub struct AgeByClass {
+    /// See [`Class::Engaged`].
+    pub engaged: Distribution,
+    /// See [`Class::Near`].
+    pub near: Distribution,
+    /// See [`Class::Far`].
+    pub far: Distribution,
+}
+
+impl AgeByClass {
+    /// Counts one more.
+    pub fn add(&mut self, class: Class, age: Duration) {
+        match class {
+            Class::Engaged => self.engaged.add(age),
+            Class::Near => self.near.add(age),
+            Class::Far => self.far.add(age),
+        }
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &AgeByClass) {
+        self.engaged.merge(&other.engaged);
+        self.near.merge(&other.near);
+        self.far.merge(&other.far);
+    }
+
+    /// What was counted since `earlier`, a copy of this one.
+    pub fn since(&self, earlier: &AgeByClass) -> AgeByClass {
+        AgeByClass {
+            engaged: self.engaged.since(&earlier.engaged),
+            near: self.near.since(&earlier.near),
+            far: self.far.since(&earlier.far),
+        }
+    }
 }
 
 impl ClientStats {

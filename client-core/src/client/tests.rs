@@ -2,4 +2,5 @@
 
 mod game;
 mod lobby;
+mod poses;
 mod scene;

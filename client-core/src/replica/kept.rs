@@ -5,7 +5,7 @@
 //! the same curve at other times; what differs by less than anybody can see counts as the same.
 //!
 //! Paths, gauges and flags bring their points in time along. A number or a text holds from the record's time on and is kept
-//! as steps over time, so that all components are read alike.
+//! as steps over time, so that all components are read alike. Poses are none of these: see [`super::track`].
 //!
 //! Source: `proto::message`; reference 003, section 3.6 (late data are inserted in the past).
 
@@ -18,7 +18,7 @@ use crate::client::event::Value;
 /// Steps of a number or a text that are known at once: more than a room of 30 Hz decides within a local lag of 200 ms.
 const STEPS: usize = 8;
 /// Metres that nobody sees; what rounding to milliseconds and to the wire's grid can make of a fast missile.
-const NEAR_M: f32 = 0.1;
+pub(super) const NEAR_M: f32 = 0.1;
 /// Share of a gauge's maximum that nobody sees.
 const NEAR_SHARE: f32 = 0.01;
 /// Change a second of a gauge that nobody sees, as a share of its maximum.
@@ -48,7 +48,9 @@ impl Kept {
     /// The first that is heard of a component, in a record that holds from `at` on.
     pub fn new(at: GameTime, component: &Component) -> Self {
         match component {
-            Component::Path(_) | Component::Gauge(_) | Component::Flag(_) => Kept::Curve(component.clone()),
+            Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => {
+                Kept::Curve(component.clone())
+            }
             Component::Number(_) | Component::Text(_) => {
                 Kept::Steps(Timeline::with(STEPS, at, Held(component.clone())))
             }
@@ -97,7 +99,7 @@ impl Kept {
             }
             Kept::Curve(Component::Gauge(gauge)) => Some(Value::Gauge(gauge.at(t)?)),
             Kept::Curve(Component::Flag(flag)) => Some(Value::Flag(flag.at(t)?.0)),
-            Kept::Curve(step @ (Component::Number(_) | Component::Text(_))) => value_of(step),
+            Kept::Curve(step) => value_of(step),
             Kept::Steps(steps) => value_of(&steps.at(t)?.0),
         }
     }
@@ -107,7 +109,7 @@ fn value_of(step: &Component) -> Option<Value> {
     match step {
         Component::Number(number) => Some(Value::Number(*number)),
         Component::Text(text) => Some(Value::Text(text.clone())),
-        Component::Path(_) | Component::Gauge(_) | Component::Flag(_) => None,
+        Component::Path(_) | Component::Gauge(_) | Component::Flag(_) | Component::Pose(_) => None,
     }
 }
 

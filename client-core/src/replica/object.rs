@@ -2,20 +2,25 @@
 //!
 //! Components go in with the stamp of the datagram that brought them; values at any room time come out.
 //! Invariant: of each component the newest datagram's word stands, in whatever order datagrams arrive. Their stamps tell
-//! which is newer: sequence numbers start over too soon for a component that rests for half an hour.
+//! which is newer. A pose is not one of these values: it has a [`Track`] of its own.
 
 use ambit_proto::ids::Alias;
-use ambit_proto::schema::Component;
+use ambit_proto::pose::{Entry, Pose};
+use ambit_proto::schema::{Component, Kind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use super::kept::{Kept, News};
+use super::kept::{Kept, NEAR_M, News};
 use super::names::Named as Names;
+use super::track::Track;
+use super::{Arrival, Times};
 use crate::client::event::{Named, Value};
 
 /// An object: announced, in sight, or about to leave.
 #[derive(Debug)]
 pub struct Object<V> {
+    /// The client's name for it.
+    pub id: u32,
     /// The server's name for it.
     pub alias: Alias,
     /// Index of its kind.
@@ -28,6 +33,8 @@ pub struct Object<V> {
     pub leaves: Option<GameTime>,
     /// What the view keeps; there is one as long as the object is in sight.
     pub view: Option<V>,
+    /// Its poses, if its kind has them: then component 0 is what they say.
+    pub track: Option<Track>,
     /// By index; `None` for what the client was not told.
     components: Vec<Option<Known>>,
 }
@@ -39,53 +46,105 @@ struct Known {
     stamp: GameTime,
 }
 
-/// When something was said, from when on it holds, and what time views show.
+/// A record's datagram, and from when on the record holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The datagram's.
-    pub stamp: GameTime,
+    pub arrival: Arrival,
     /// The record's.
     pub at: GameTime,
-    /// The estimated room time.
-    pub now: GameTime,
+}
+
+/// What a pose was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// Whether no newer one is known.
+    pub newest: bool,
+    /// Whether its time had come, and something else was being shown.
+    pub late: bool,
 }
 
 impl<V> Object<V> {
-    /// An object of which only the head is known, with room for `components`.
-    pub fn new(alias: Alias, kind: u8, own: bool, enters: GameTime, components: usize) -> Self {
-        let components = std::iter::repeat_with(|| None).take(components).collect();
-        Object { alias, kind, own, enters, leaves: None, view: None, components }
+    /// An object of which only the head is known.
+    pub fn new(id: u32, alias: Alias, kind: u8, own: bool, moment: Moment, declared: &Kind) -> Self {
+        let components = std::iter::repeat_with(|| None).take(declared.components.len()).collect();
+        let track = declared.pose_format().map(|format| Track::new(*format, moment.arrival.number));
+        Object { id, alias, kind, own, enters: moment.at, leaves: None, view: None, track, components }
     }
 
     /// Takes over what a record says. Returns the greatest news.
-    pub fn merge(&mut self, moment: Moment, components: &[(u8, Component)]) -> News {
-        let each = components.iter().map(|(index, component)| self.merge_one(moment, usize::from(*index), component));
+    pub fn merge(&mut self, moment: Moment, components: &[(u8, Component)], times: Times) -> News {
+        let each = components.iter().map(|(index, component)| match component {
+            Component::Pose(pose) => self.merge_pose(moment.arrival, *pose, times),
+            _ => self.merge_one(moment, usize::from(*index), component),
+        });
         each.max().unwrap_or(News::None)
     }
 
+    /// Takes over a pose.
+    pub fn note(&mut self, arrival: Arrival, pose: Pose, times: Times) -> Noted {
+        let Arrival { number, stamp, now } = arrival;
+        let shown = if stamp + times.delay <= now { self.position(now, times) } else { None };
+        let Some(track) = &mut self.track else { return Noted::default() };
+        let newest = track.newest().is_none_or(|newest| stamp >= newest);
+        track.note(Entry { number, stamp, pose });
+        let late = shown.is_some_and(|shown| {
+            let heard = Times { heard: times.heard.max(stamp), ..times };
+            self.position(now, heard).is_some_and(|position| position.distance(shown) > NEAR_M)
+        });
+        Noted { newest, late }
+    }
+
     /// Where it is at `t`.
-    pub fn position(&self, t: GameTime) -> Option<Position> {
-        Some(self.kept(0)?.path()?.at(t)?.position)
+    pub fn position(&self, t: GameTime, times: Times) -> Option<Position> {
+        match self.shown(t, times) {
+            Some((track, pose)) => Some(track.format().position(&pose)),
+            None => Some(self.kept(0)?.path()?.at(t)?.position),
+        }
+    }
+
+    /// The pose that is shown at `t`, if its kind has poses.
+    pub fn shown(&self, t: GameTime, times: Times) -> Option<(&Track, Pose)> {
+        let track = self.track.as_ref()?;
+        Some((track, track.at(t.saturating_sub(times.delay), times.heard)?))
     }
 
     /// Whether it is on its way somewhere at `t`.
-    pub fn moves(&self, t: GameTime) -> bool {
-        self.kept(0).and_then(Kept::path).is_some_and(|path| path.next_after(t).is_some())
+    pub fn moves(&self, t: GameTime, times: Times) -> bool {
+        match &self.track {
+            Some(track) => track.moves(t.saturating_sub(times.delay), times.heard),
+            None => self.kept(0).and_then(Kept::path).is_some_and(|path| path.next_after(t).is_some()),
+        }
     }
 
     /// The value of a component at `t`.
-    pub fn value(&self, index: usize, t: GameTime) -> Option<Value> {
+    pub fn value(&self, index: usize, t: GameTime, times: Times) -> Option<Value> {
+        if index == 0
+            && let Some((track, pose)) = self.shown(t, times)
+        {
+            let (position, facing) = (track.format().position(&pose), track.facing(&pose));
+            return Some(Value::Pose { position, facing, moves: self.moves(t, times) });
+        }
         self.kept(index)?.value(t)
     }
 
     /// All components at `t`.
-    pub fn values(&self, t: GameTime, names: &Names) -> Vec<Named<Value>> {
-        self.named(0..self.components.len(), t, names)
+    pub fn values(&self, t: GameTime, times: Times, names: &Names) -> Vec<Named<Value>> {
+        self.named(0..self.components.len(), t, times, names)
     }
 
     /// Some components at `t`.
-    pub fn named(&self, indices: impl Iterator<Item = usize>, t: GameTime, names: &Names) -> Vec<Named<Value>> {
-        let named = |index: usize| Some(Named { name: names.parts[index].clone(), value: self.value(index, t)? });
+    pub fn named(
+        &self,
+        indices: impl Iterator<Item = usize>,
+        t: GameTime,
+        times: Times,
+        names: &Names,
+    ) -> Vec<Named<Value>> {
+        let named = |index: usize| {
+            let value = self.value(index, t, times)?;
+            Some(Named { name: names.parts[index].clone(), value })
+        };
         indices.filter_map(named).collect()
     }
 
@@ -93,8 +152,18 @@ impl<V> Object<V> {
         self.components.get(index)?.as_ref().map(|known| &known.kept)
     }
 
+    /// A pose in a record may be one that is known already: an `Enter` can come again.
+    fn merge_pose(&mut self, arrival: Arrival, pose: Pose, times: Times) -> News {
+        let known = self.track.as_ref().and_then(Track::newest_pose) == Some(pose);
+        match self.note(arrival, pose, times) {
+            Noted { late: true, .. } => News::Late,
+            Noted { newest: true, .. } if !known => News::Ahead,
+            Noted { .. } => News::None,
+        }
+    }
+
     fn merge_one(&mut self, moment: Moment, index: usize, component: &Component) -> News {
-        let Moment { stamp, at, now } = moment;
+        let Moment { arrival: Arrival { stamp, now, .. }, at } = moment;
         match &mut self.components[index] {
             Some(known) if stamp < known.stamp => News::None,
             Some(known) => {

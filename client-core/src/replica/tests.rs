@@ -1,12 +1,15 @@
 //! Records in all orders.
 
+use ambit_proto::space::Position;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
 use super::*;
+use crate::client::event::{Named, Value};
 
 const AVATAR: u8 = 0;
 const STONE: u8 = 1;
 const NOTHING: [&str; 0] = [];
+const LAG: Duration = Duration::from_millis(150);
 
 #[test]
 fn an_object_comes_into_sight_when_its_time_has_come() {
@@ -162,9 +165,9 @@ fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
     assert_eq!(scene.told().len(), 2);
     scene.replica.clear(ms(150));
     assert_eq!(scene.told(), ["leave 1", "leave 2"]);
-    let mut next = Replica::<()>::new(scene.replica.schema().clone(), scene.replica.last_id());
+    let mut next = Replica::<()>::new(scene.replica.schema().clone(), LAG, scene.replica.last_id(), Mode::Full);
     let record = Record::Enter { alias: alias(1, 0), kind: AVATAR, at: ms(0), own: true, components: Vec::new() };
-    next.apply(ms(0), &record, ms(0));
+    next.apply(Arrival { number: 0, stamp: ms(0), now: ms(0) }, &record);
     assert_eq!(next.last_id(), 4);
 }
 
@@ -182,10 +185,11 @@ fn a_name_on_the_wire_leads_to_the_object_until_it_is_out_of_sight() {
 
 #[test]
 fn a_view_keeps_what_its_factory_made() {
-    let mut replica = Replica::new(Arc::new(Schema::example()), 0);
+    let mut replica = Replica::new(Arc::new(Schema::example()), LAG, 0, Mode::Full);
     let mut factory = factory::ByKind::new(|enter: &Enter| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
-    replica.apply(ms(0), &Record::Enter { alias: alias(1, 0), kind: STONE, at: ms(0), own: false, components }, ms(0));
+    let enter = Record::Enter { alias: alias(1, 0), kind: STONE, at: ms(0), own: false, components };
+    replica.apply(Arrival { number: 0, stamp: ms(0), now: ms(0) }, &enter);
     replica.advance(ms(0), &mut factory);
     assert_eq!(replica.get(1).expect("in sight").view, "stone!");
     replica.view_mut(1).expect("in sight").push('?');
@@ -328,7 +332,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let replica = Replica::new(Arc::new(Schema::example()), 0);
+        let replica = Replica::new(Arc::new(Schema::example()), LAG, 0, Mode::Full);
         Scene { replica, now: ms(0), stamp: ms(0), in_sight: BTreeSet::new(), last_enter: 0 }
     }
 
@@ -343,7 +347,8 @@ impl Scene {
     }
 
     fn apply(&mut self, record: &Record) -> Applied {
-        let applied = self.replica.apply(self.stamp, record, self.now);
+        let arrival = Arrival { number: self.stamp.millis(), stamp: self.stamp, now: self.now };
+        let applied = self.replica.apply(arrival, record);
         self.replica.advance(self.now, &mut ());
         applied
     }

@@ -1,7 +1,7 @@
 //! One connection to a lobby or to a host of games, from the call to the end.
 //!
-//! A task per connection: it calls, opens the control stream, then carries frames both ways and datagrams in. What happens
-//! is told to the client's task as [`Inward`], with the line's number, by which that one ignores a line it has given up.
+//! A task per connection: it calls, opens the control stream, then carries frames both ways; datagrams are read by the client's
+//! task itself, which is woken once for each and not twice. What happens is told to the client's task as [`Inward`], with the line's number, by which that one ignores a line it has given up.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -54,7 +54,6 @@ pub(super) enum What {
     Connected(Connection),
     World(WorldToClient),
     Game(GameToClient),
-    Datagram(Bytes),
     /// The last.
     Closed(Ending),
 }
@@ -94,16 +93,8 @@ async fn carry_on(
     inbox: &Inbox,
 ) -> Ending {
     inbox.put(What::Connected(connection.clone())).await;
-    let datagrams = async {
-        while let Ok(datagram) = connection.read_datagram().await {
-            inbox.put(What::Datagram(datagram)).await;
-        }
-        // Why they ended is for the other reader to say, after the frames that came before the end.
-        std::future::pending().await
-    };
     let ending = tokio::select! {
         ending = read_frames(peer, connection, receiving, inbox) => ending,
-        ending = datagrams => ending,
         () = write_frames(sending, frames) => Ending::Broken("closed by this client".to_owned()),
     };
     connection.close(0_u32.into(), b"");

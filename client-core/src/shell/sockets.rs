@@ -9,7 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ambit_proto::impair::Impairment;
-use quinn::{Endpoint, EndpointConfig, Runtime, TokioRuntime};
+use ambit_proto::quic::client_endpoint_config;
+use quinn::{Endpoint, Runtime, TokioRuntime};
 
 use crate::impaired::ImpairedSocket;
 
@@ -62,6 +63,6 @@ impl Sockets {
             Some(impairment) => Arc::new(ImpairedSocket::new(socket, impairment, SOCKETS * self.number + index)),
             None => socket,
         };
-        Endpoint::new_with_abstract_socket(EndpointConfig::default(), None, socket, runtime)
+        Endpoint::new_with_abstract_socket(client_endpoint_config(), None, socket, runtime)
     }
 }

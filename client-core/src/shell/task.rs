@@ -1,6 +1,7 @@
 //! The task that owns a client and carries for it.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use quinn::Connection;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::clock::Clock;
 use super::line::{self, FRAMES, Inbox, Inward, Peer, What};
@@ -50,6 +51,8 @@ struct Line {
     frames: mpsc::Sender<Bytes>,
     /// Once the call was taken.
     connection: Option<Connection>,
+    /// Whether it has ended, as far as datagrams tell.
+    deaf: bool,
 }
 
 impl<F> Task<F>
@@ -79,12 +82,14 @@ where
         self.client.connect(self.clock.now());
         let mut listening = true;
         let mut handled = true;
+        let mut alarm = Alarm::new(self.clock.instant(LocalTime::ZERO));
         loop {
             self.carry_outputs();
             if self.client.is_closed() && !self.client.has_events() {
                 break;
             }
-            let deadline = self.client.next_deadline().map(|deadline| self.clock.instant(deadline));
+            alarm.set(self.client.next_deadline().map(|deadline| self.clock.instant(deadline)));
+            let ears = self.game.as_ref().filter(|line| !line.deaf).and_then(|line| line.connection.as_ref());
             tokio::select! {
                 order = orders.recv(), if handled => if let Some(order) = order {
                     order(&mut self.client, self.clock.now());
@@ -93,13 +98,16 @@ where
                     self.client.quit(self.clock.now());
                 },
                 Some(inward) = self.inward.recv() => self.handle(inward),
+                heard = next_datagram(ears), if ears.is_some() => match heard {
+                    Some(datagram) => self.client.handle_datagram(self.clock.now(), &datagram),
+                    // Why it ended is for the line to say, after the frames that came before the end.
+                    None => self.game.as_mut().expect("it was heard").deaf = true,
+                },
                 permit = events.reserve(), if listening && self.client.has_events() => match permit {
                     Ok(permit) => permit.send(self.client.poll_event().expect("an event waits")),
                     Err(_) => listening = false,
                 },
-                () = sleep_until(deadline.unwrap_or_else(|| self.clock.instant(LocalTime::ZERO))), if deadline.is_some() => {
-                    self.client.handle_timeout(self.clock.now());
-                }
+                () = alarm.ring(), if alarm.is_set() => self.client.handle_timeout(self.clock.now()),
             }
             if !listening {
                 while self.client.poll_event().is_some() {}
@@ -166,7 +174,6 @@ where
             }
             What::World(message) if world => self.client.handle_world_message(now, message),
             What::Game(message) if game => self.client.handle_game_message(now, message),
-            What::Datagram(datagram) if game => self.client.handle_datagram(now, &datagram),
             What::Closed(ending) if world => {
                 self.world = None;
                 self.client.handle_world_closed(now, ending);
@@ -188,7 +195,7 @@ where
         tracing::debug!(line = number, ?peer, "calling");
         let inbox = Inbox { line: number, sender: self.inbox.clone() };
         self.lines.spawn(line::carry(peer, self.sockets.clone(), to_send, inbox));
-        Line { number, frames, connection: None }
+        Line { number, frames, connection: None, deaf: false }
     }
 
     /// Lets the lines say their last words.
@@ -199,6 +206,46 @@ where
         let _ = timeout(FAREWELL, said).await;
         self.lines.shutdown().await;
         let _ = timeout(FAREWELL, self.sockets.close()).await;
+    }
+}
+
+/// The next datagram; `None` once there are no more.
+async fn next_datagram(ears: Option<&Connection>) -> Option<Bytes> {
+    ears?.read_datagram().await.ok()
+}
+
+/// Rings at a moment that is moved all the time, mostly to later: the runtime's timer is touched only when it has to ring
+/// earlier, or has rung too early.
+struct Alarm {
+    due: Option<Instant>,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Alarm {
+    fn new(now: Instant) -> Self {
+        Self { due: None, timer: Box::pin(sleep_until(now)) }
+    }
+
+    fn set(&mut self, due: Option<Instant>) {
+        self.due = due;
+        if let Some(due) = due.filter(|due| *due < self.timer.deadline()) {
+            self.timer.as_mut().reset(due);
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Waits until it is due. Nothing is lost when that is given up half-way.
+    async fn ring(&mut self) {
+        loop {
+            self.timer.as_mut().await;
+            match self.due {
+                Some(due) if due > self.timer.deadline() => self.timer.as_mut().reset(due),
+                _ => return,
+            }
+        }
     }
 }
 
@@ -220,7 +267,7 @@ mod tests {
     #[test]
     fn a_line_that_has_ended_takes_what_is_sent_and_one_that_is_full_is_broken() {
         let (frames, to_send) = mpsc::channel(1);
-        let line = Line { number: 1, frames, connection: None };
+        let line = Line { number: 1, frames, connection: None, deaf: false };
         let send = || line.send(Ok::<_, std::fmt::Error>(Bytes::from_static(b"hello")));
         assert_eq!(send(), Ok(()));
         assert!(matches!(send(), Err(Ending::Broken(_))));

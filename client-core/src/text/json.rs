@@ -2,21 +2,22 @@
 //!
 //! A contract: every object has `ev`; everything in a game has `t`, the room's time in milliseconds; `enter` has `id`, `kind`, `x`, `y`, `z` and
 //! `components` by name; `event` has `effect` (ms) and `late`; `error` has a stable `code` and a `message`. More keys may come; none
-//! changes its meaning. Positions are metres, rounded to a millimetre.
+//! changes its meaning. Positions are metres, rounded to a millimetre; angles are radians.
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use serde_json::{Map, Value as Json, json};
 
 use crate::client::event::{
-    About, Connection, Enter, Failure, FieldValue, Happening, Named, Started, Update, Value, ViewEvent, codes,
+    About, Connection, Enter, Facing, Failure, FieldValue, Happening, Named, Started, Update, Value, ViewEvent, codes,
 };
 use crate::client::model::{Player, Room};
+use crate::client::stats::{AgeByClass, Distribution};
 
 /// What `ev` can be: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
     "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event", "chat", "players",
-    "renamed", "objects", "stats", "left", "help", "error",
+    "renamed", "objects", "stats", "left", "help", "error", "map",
 ];
 
 /// The event's line, or none for those that are no concern of a script.
@@ -43,13 +44,18 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name, "from_id": chat.from.0, "text": chat.text,
         }),
         ViewEvent::Started(started) => self::started(started),
+        ViewEvent::Map { t, map, bytes } => {
+            json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
+        }
         ViewEvent::Enter(enter) => self::enter(enter),
         ViewEvent::Update(update) => self::update(update),
         ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
         ViewEvent::Event(happening) => self::happening(happening),
         ViewEvent::Error(failure) => self::failure(failure),
         ViewEvent::Connection(connection) => self::connection(connection)?,
-        ViewEvent::RoomChanged(_) | ViewEvent::RoomGone(_) | ViewEvent::Done { .. } => return None,
+        ViewEvent::RoomChanged(_) | ViewEvent::RoomGone(_) | ViewEvent::Done { .. } | ViewEvent::MapProgress { .. } => {
+            return None;
+        }
     };
     Some(json)
 }
@@ -77,6 +83,12 @@ pub fn object(id: u32, kind: &str, own: bool, position: Position, components: &[
     object
 }
 
+/// Median and 99th percentile of the ages by class, in milliseconds; null where nothing was sampled.
+pub fn age_by_class(ages: &AgeByClass) -> Json {
+    let of = |ages: &Distribution| json!({ "p50": ages.quantile_ms(0.5), "p99": ages.quantile_ms(0.99) });
+    json!({ "engaged": of(&ages.engaged), "near": of(&ages.near), "far": of(&ages.far) })
+}
+
 /// Milliseconds of room time.
 pub fn ms(time: GameTime) -> u64 {
     time.millis()
@@ -99,7 +111,7 @@ fn enter(enter: &Enter) -> Json {
 fn update(update: &Update) -> Json {
     let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id });
     let position = update.components.iter().find_map(|component| match component.value {
-        Value::Path { position, .. } => Some(position),
+        Value::Path { position, .. } | Value::Pose { position, .. } => Some(position),
         _ => None,
     });
     add_state(&mut json, position, &update.components);
@@ -156,6 +168,9 @@ fn value(value: &Value) -> Json {
             json!({ "to": to })
         }
         Value::Path { to: None, .. } => json!({ "to": null }),
+        Value::Pose { facing: Facing::Fixed, moves, .. } => json!({ "moves": moves }),
+        Value::Pose { facing: Facing::Yaw(yaw), moves, .. } => json!({ "moves": moves, "yaw": round(*yaw) }),
+        Value::Pose { facing: Facing::Free(turn), moves, .. } => json!({ "moves": moves, "turn": turn.map(round) }),
         Value::Gauge(gauge) => {
             json!({ "value": round(gauge.value), "rate": round(gauge.rate), "max": round(gauge.max) })
         }
@@ -231,6 +246,28 @@ mod tests {
         };
         let expected = json!({ "ev": "event", "t": 900, "name": "damage", "effect": 1000, "late": false, "target": 3, "amount": 25 });
         assert_eq!(event(&ViewEvent::Event(happening)), Some(expected));
+    }
+
+    #[test]
+    fn a_pose_says_where_an_object_is_and_how_it_is_turned() {
+        let value = Value::Pose { position: Position::new(1.0, 2.0, 0.0), facing: Facing::Yaw(0.5), moves: true };
+        let components = vec![Named { name: "pose".into(), value }];
+        let t = GameTime::from_millis(50);
+        let json = event(&ViewEvent::Update(Update { id: 3, t, at: t, components }));
+        let expected = json!({
+            "ev": "update", "t": 50, "id": 3, "x": 1.0, "y": 2.0, "z": 0.0,
+            "components": { "pose": { "moves": true, "yaw": 0.5 } },
+        });
+        assert_eq!(json, Some(expected));
+    }
+
+    #[test]
+    fn ages_have_a_median_and_a_tail_for_each_class() {
+        let mut ages = AgeByClass::default();
+        ages.near.add(std::time::Duration::from_millis(60));
+        let nothing = json!({ "p50": null, "p99": null });
+        let expected = json!({ "engaged": nothing, "near": { "p50": 60, "p99": 60 }, "far": nothing });
+        assert_eq!(age_by_class(&ages), expected);
     }
 
     #[test]

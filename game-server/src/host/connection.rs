@@ -1,7 +1,8 @@
 //! One game connection, from the ticket to its end.
 //!
 //! The client opens the control stream and shows its ticket; a good one leads to a room. From then on this task carries
-//! datagrams, each with the room's time at its arrival, into the client's inbox, until the connection ends.
+//! datagrams, each with the room's time at its arrival, into the room's inbox, until the connection ends. Another one reads the
+//! control stream, so that a datagram wakes nobody who has nothing to do with it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +19,10 @@ use tokio::sync::mpsc;
 use super::Shared;
 use super::control_stream::{self, close};
 use super::counters::Drop;
-use super::inlet::{Inbox, RoomInlet};
+use super::inlet::{RoomInlet, Slot};
 use crate::actor::{Attach, Detach, Leave, Line};
 use crate::carrier::{FrameError, FrameReader};
+use crate::clock_thread::RoomClock;
 use crate::ticket::Ticket;
 
 /// How long a client may take from the handshake to its `Join`.
@@ -102,28 +104,33 @@ fn admit(shared: &Shared, join: &Join) -> Result<(Ticket, Arc<RoomInlet>), Error
     Ok((ticket, inlet))
 }
 
-async fn play(shared: &Shared, connection: Connection, guest: Guest) {
+async fn play(shared: &Arc<Shared>, connection: Connection, guest: Guest) {
     let Guest { ticket, inlet, from_client, to_client } = guest;
     let client = inlet.next_client();
-    let inbox = Arc::new(Inbox::new());
     let (control, queue) = mpsc::channel(control_stream::QUEUE);
     tokio::spawn(control_stream::write(connection.clone(), to_client, queue));
-    let line = Line { connection: connection.clone(), inbox: Arc::clone(&inbox), control };
+    let line = Line { connection: connection.clone(), control };
     // These wait while the mailbox is full: each connection has one message in it at most.
     if inlet.actor.send(Attach { client, ticket, line }).await.is_err() {
         return close(&connection, ErrorCode::RoomClosed);
     }
-    tokio::select! {
-        () = read_datagrams(shared, &connection, &inlet, &inbox) => {}
-        () = read_control(&connection, &inlet, client, from_client) => {}
+    let slot = inlet.inbox.slot(client);
+    let mut reading = tokio::spawn(read_datagrams(Arc::clone(shared), connection.clone(), inlet.clock, slot));
+    let ended = tokio::select! {
+        _ = &mut reading => true,
+        () = read_control(&connection, &inlet, client, from_client) => false,
+    };
+    if !ended {
+        // The connection is closed: the reader ends, too, and what it has read counts before the end does.
+        let _ = reading.await;
     }
     let _ = inlet.actor.send(Detach(client)).await;
 }
 
 /// Ends with the connection.
-async fn read_datagrams(shared: &Shared, connection: &Connection, inlet: &RoomInlet, inbox: &Inbox) {
+async fn read_datagrams(shared: Arc<Shared>, connection: Connection, clock: RoomClock, mut slot: Slot) {
     while let Ok(datagram) = connection.read_datagram().await {
-        if !inbox.push(inlet.clock.now(), datagram) {
+        if !slot.push(clock.now(), datagram) {
             shared.counters.dropped(Drop::InboxFull);
         }
     }

@@ -24,7 +24,8 @@ use tokio::time::MissedTickBehavior;
 
 use super::counters::Drop;
 use super::cpu::CpuMeter;
-use super::inlet::RoomInlet;
+use super::inlet::{Inbox, RoomInlet};
+use super::outlet::Outlet;
 use super::{HostConfig, Shared, unix_now_s};
 use crate::actor::{Close, GameServer, Remove, Rename, Setup, ticker};
 use crate::carrier::HostEnd;
@@ -312,11 +313,13 @@ fn place(shared: &Arc<Shared>, id: RoomId, parts: Parts) -> impl FnOnce() {
     let tick_hz = room.config().tick_hz;
     let place = shared.place_room();
     let arbiter = place.arbiter.clone();
+    let (inbox, outlet) = (Arc::new(Inbox::default()), Outlet::new(Arc::clone(&shared.counters)));
     let actor = GameServer::start_in_arbiter(&arbiter, {
-        let (shared, pulse) = (Arc::clone(shared), Arc::clone(&pulse));
-        move |_| GameServer::new(Setup { id, capacity, room, files, clock, pulse, place, shared })
+        let (shared, pulse, inbox) = (Arc::clone(shared), Arc::clone(&pulse), Arc::clone(&inbox));
+        move |_| GameServer::new(Setup { id, capacity, room, files, clock, pulse, place, inbox, outlet, shared })
     });
-    shared.rooms.insert(id, Arc::new(RoomInlet::new(actor.clone(), clock, Arc::clone(&shared.counters))));
+    let inlet = RoomInlet::new(actor.clone(), clock, inbox, Arc::clone(&shared.counters));
+    shared.rooms.insert(id, Arc::new(inlet));
     let clock_thread = shared.clock_thread.clone();
     move || clock_thread.add(clock, tick_hz, pulse, ticker(actor))
 }

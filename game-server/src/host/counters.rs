@@ -11,6 +11,7 @@ use std::time::Duration;
 use ambit_proto::control::host::HostStats;
 use ambit_proto::host::{TICK_BUCKETS, tick_bucket};
 
+use super::recent::RecentTicks;
 use crate::accept::DoorCounters;
 use crate::places::Full;
 use crate::stats::RoomStats;
@@ -22,6 +23,8 @@ pub(crate) enum Drop {
     InboxFull,
     /// QUIC's send buffer held more than a tick's worth: the oldest went.
     SendBufferFull,
+    /// A tick's datagrams that the network, without a processor, did not take.
+    SendBehind,
     /// A datagram larger than the path allows.
     SendTooLarge,
     /// A datagram to a connection that is gone.
@@ -43,9 +46,10 @@ pub(crate) enum Drop {
 }
 
 impl Drop {
-    const ALL: [(Drop, &'static str); 11] = [
+    const ALL: [(Drop, &'static str); 12] = [
         (Drop::InboxFull, "game_inbox/full"),
         (Drop::SendBufferFull, "game_datagrams/send_buffer_full"),
+        (Drop::SendBehind, "game_datagrams/network_behind"),
         (Drop::SendTooLarge, "game_datagrams/too_large"),
         (Drop::SendClosed, "game_datagrams/closed"),
         (Drop::ControlFull, "game_control/slow_reader"),
@@ -93,6 +97,7 @@ pub(crate) struct Counters {
     ticks_skipped: AtomicU64,
     tick_buckets: [AtomicU64; TICK_BUCKETS.len() + 1],
     tick_micros: AtomicU64,
+    recent_ticks: RecentTicks,
 }
 
 /// A game connection, counted until this is dropped.
@@ -116,8 +121,14 @@ impl Counters {
         self.drops[what as usize].fetch_add(1, Relaxed);
     }
 
-    /// A room's tick took `work`.
-    pub(crate) fn ticked(&self, work: Duration) {
+    /// So much of one kind was dropped.
+    pub(crate) fn dropped_many(&self, what: Drop, count: u64) {
+        self.drops[what as usize].fetch_add(count, Relaxed);
+    }
+
+    /// A room's tick took `work`, and began so `late`.
+    pub(crate) fn ticked(&self, work: Duration, late: Duration) {
+        self.recent_ticks.add(work, late);
         self.tick_buckets[tick_bucket(work)].fetch_add(1, Relaxed);
         self.tick_micros.fetch_add(work.as_micros() as u64, Relaxed);
     }
@@ -148,7 +159,10 @@ impl Counters {
 
     /// The sums so far; rooms, players, tickets and processor time are the caller's.
     pub(crate) fn read(&self) -> HostStats {
+        let (work, late) = self.recent_ticks.read();
         HostStats {
+            recent_work: Some(work),
+            recent_lateness: Some(late),
             clients: self.clients.load(Relaxed),
             datagrams_in: self.datagrams_in.load(Relaxed),
             datagrams_out: self.datagrams_out.load(Relaxed),
@@ -183,6 +197,8 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::control::host::TickFigures;
+
     use super::*;
 
     #[test]
@@ -229,11 +245,13 @@ mod tests {
     #[test]
     fn ticks_land_in_their_buckets() {
         let counters = Counters::default();
-        counters.ticked(Duration::from_micros(100));
-        counters.ticked(Duration::from_secs(2));
+        counters.ticked(Duration::from_micros(100), Duration::ZERO);
+        counters.ticked(Duration::from_secs(2), Duration::from_millis(3));
         let stats = counters.read();
         assert_eq!(stats.tick_buckets.first(), Some(&1));
         assert_eq!(stats.tick_buckets.last(), Some(&1));
         assert!((stats.tick_seconds_sum - 2.0001).abs() < 1e-9);
+        let max_us = |figures: Option<TickFigures>| figures.map(|figures| figures.max_us);
+        assert_eq!((max_us(stats.recent_work), max_us(stats.recent_lateness)), (Some(2_000_000), Some(3_000)));
     }
 }

@@ -1,24 +1,22 @@
 //! What connections need of a room: the way to its actor, its clock, a number for each new client; and the
-//! queue between a connection's reader and the room.
+//! queue between the connections' readers and the room.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix::{Addr, Handler, Message};
 use ambit_proto::ids::ClientId;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
-use crossbeam_queue::ArrayQueue;
 use tokio::sync::Semaphore;
 
 use crate::actor::GameServer;
 use crate::clock_thread::RoomClock;
 use crate::host::counters::{Counters, Drop};
 
-/// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second, twenty times what a
-/// client sends. When it is full the oldest goes: the newest holds what the client knows best, and a lost command is
-/// resent.
-const INBOX: usize = 64;
+/// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second, fifty times what a
+/// client sends. What is beyond it goes, as if the path had lost it.
+const SHARE: u32 = 64;
 
 /// Messages about a room's players that may wait for the room. Only a room that is stuck for good takes none for so long;
 /// then new ones are dropped, since nothing could be done about them.
@@ -28,6 +26,7 @@ const POSTS: usize = 4_096;
 pub(crate) struct RoomInlet {
     pub(crate) actor: Addr<GameServer>,
     pub(crate) clock: RoomClock,
+    pub(crate) inbox: Arc<Inbox>,
     counters: Arc<Counters>,
     posts: Arc<Semaphore>,
     next_client: AtomicU32,
@@ -35,10 +34,11 @@ pub(crate) struct RoomInlet {
 }
 
 impl RoomInlet {
-    pub(crate) fn new(actor: Addr<GameServer>, clock: RoomClock, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(actor: Addr<GameServer>, clock: RoomClock, inbox: Arc<Inbox>, counters: Arc<Counters>) -> Self {
         Self {
             actor,
             clock,
+            inbox,
             counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),
@@ -81,24 +81,66 @@ impl RoomInlet {
     }
 }
 
-/// Datagrams of one client, with the room's time at their arrival.
+/// A datagram, from whom it is, and the room's time at its arrival.
+pub(crate) type Arrived = (ClientId, GameTime, Bytes);
+
+/// What has arrived for a room since its last tick, in that order: at most [`SHARE`] datagrams of each client.
+///
+/// One queue for all: what a thousand readers write lies side by side, and the room takes it in one go. The lock is held for
+/// an append or a swap.
+#[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    queue: ArrayQueue<(GameTime, Bytes)>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    datagrams: Vec<Arrived>,
+    /// How often the room has taken them.
+    taken: u64,
+}
+
+/// One client's way into the inbox, and how much of its share is used.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    inbox: Arc<Inbox>,
+    client: ClientId,
+    used: u32,
+    /// Of the inbox, when `used` was counted.
+    taken: u64,
 }
 
 impl Inbox {
-    pub(crate) fn new() -> Self {
-        Self { queue: ArrayQueue::new(INBOX) }
+    /// A way in.
+    pub(crate) fn slot(self: &Arc<Self>, client: ClientId) -> Slot {
+        Slot { inbox: Arc::clone(self), client, used: 0, taken: 0 }
     }
 
-    /// Adds one; `false` when the oldest had to go for it.
-    pub(crate) fn push(&self, at: GameTime, datagram: Bytes) -> bool {
-        self.queue.force_push((at, datagram)).is_none()
+    /// Exchanges what has arrived for `empty`, so that both keep their memory.
+    pub(crate) fn swap(&self, empty: &mut Vec<Arrived>) {
+        let mut waiting = self.lock();
+        waiting.taken += 1;
+        std::mem::swap(&mut waiting.datagrams, empty);
     }
 
-    /// What is there now. What arrives meanwhile may come along, at most one more queue's length.
-    pub(crate) fn drain(&self) -> impl Iterator<Item = (GameTime, Bytes)> + '_ {
-        std::iter::from_fn(|| self.queue.pop()).take(2 * INBOX)
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    /// Adds a datagram; `false` when the client's share is used up.
+    pub(crate) fn push(&mut self, at: GameTime, datagram: Bytes) -> bool {
+        let mut waiting = self.inbox.lock();
+        if self.taken != waiting.taken {
+            (self.taken, self.used) = (waiting.taken, 0);
+        }
+        let fits = self.used < SHARE;
+        if fits {
+            self.used += 1;
+            waiting.datagrams.push((self.client, at, datagram));
+        }
+        fits
     }
 }
 
@@ -107,14 +149,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_inbox_drops_the_oldest() {
-        let inbox = Inbox::new();
-        for n in 0..INBOX as u8 {
-            assert!(inbox.push(GameTime::ZERO, Bytes::from(vec![n])));
-        }
-        assert!(!inbox.push(GameTime::ZERO, Bytes::from_static(&[255])));
-        let left: Vec<u8> = inbox.drain().map(|(_, datagram)| datagram[0]).collect();
-        assert_eq!(left.len(), INBOX);
-        assert_eq!((left[0], left[INBOX - 1]), (1, 255));
+    fn a_client_that_floods_loses_what_is_beyond_its_share_and_takes_nothing_of_the_others() {
+        let inbox = Arc::new(Inbox::default());
+        let (mut loud, mut calm) = (inbox.slot(ClientId(1)), inbox.slot(ClientId(2)));
+        let taken = |inbox: &Inbox| {
+            let mut datagrams = Vec::new();
+            inbox.swap(&mut datagrams);
+            datagrams.iter().map(|(client, _, bytes)| (client.0, bytes[0])).collect::<Vec<_>>()
+        };
+        let said = |byte: u8| Bytes::from(vec![byte]);
+        let heard = (0..200).filter(|_| loud.push(GameTime::ZERO, said(7))).count();
+        assert_eq!(heard, SHARE as usize);
+        assert!(calm.push(GameTime::ZERO, said(8)));
+        let first = taken(&inbox);
+        assert_eq!((first.len(), first[0], first[64]), (65, (1, 7), (2, 8)));
+        assert!(loud.push(GameTime::ZERO, said(9)), "a share is for one tick");
+        assert_eq!(taken(&inbox), [(1, 9)]);
+        assert_eq!(taken(&inbox), []);
     }
 }

@@ -2,25 +2,68 @@
 //!
 //! Exact, not sampled: between two points of either path both move in straight lines, so their distance squared is a
 //! parabola in time, and the first moment at which it is small enough is a root. A fast thing can't slip through a
-//! slow one between two ticks, whatever the tick rate.
+//! slow one between two ticks, whatever the tick rate. What has a pose moves straight from that of one tick to that of the next.
 //!
 //! Units: metres, seconds inside a stretch, microseconds outside. Cost: one root a stretch; a stretch ends at a point of either path.
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_proto::timeline::{Timeline, Waypoint};
+use ambit_proto::timeline::{Sample, Timeline, Waypoint};
+
+/// How a thing moves.
+#[derive(Clone, Copy, Debug)]
+pub enum Way<'w> {
+    /// Along a path.
+    Path(&'w Timeline<Waypoint>),
+    /// From here at the one time straight to there at the other, at rest before and after.
+    Straight {
+        /// When and where it sets out.
+        from: (GameTime, Position),
+        /// When and where it arrives.
+        to: (GameTime, Position),
+    },
+}
+
+impl Way<'_> {
+    /// Where the thing is at `t`, and whether it jumped there; nowhere if its path is empty.
+    pub fn at(&self, t: GameTime) -> Option<Waypoint> {
+        match *self {
+            Self::Path(path) => path.at(t),
+            Self::Straight { to, .. } if t >= to.0 => Some(Waypoint::walk(to.1)),
+            Self::Straight { from, .. } if t <= from.0 => Some(Waypoint::walk(from.1)),
+            Self::Straight { from, to } => {
+                Some(Waypoint::between((from.0, &Waypoint::walk(from.1)), (to.0, &Waypoint::walk(to.1)), t))
+            }
+        }
+    }
+
+    /// The first time after `t` at which it may turn.
+    fn next_after(&self, t: GameTime) -> Option<GameTime> {
+        match *self {
+            Self::Path(path) => path.next_after(t),
+            Self::Straight { from, to } => [from.0, to.0].into_iter().find(|&end| end > t),
+        }
+    }
+}
+
+impl<'w> From<&'w Timeline<Waypoint>> for Way<'w> {
+    fn from(path: &'w Timeline<Waypoint>) -> Self {
+        Self::Path(path)
+    }
+}
 
 /// The first time from `from` to `to`, both included, at which the two are at most `reach_m` apart.
-pub fn first_contact(
-    one: &Timeline<Waypoint>,
-    other: &Timeline<Waypoint>,
+pub fn first_contact<'w>(
+    one: impl Into<Way<'w>>,
+    other: impl Into<Way<'w>>,
     (from, to): (GameTime, GameTime),
     reach_m: f32,
 ) -> Option<GameTime> {
+    let (one, other) = (one.into(), other.into());
     let mut start = from;
     loop {
-        let end = [one, other].into_iter().filter_map(|path| path.next_after(start)).fold(to, GameTime::min);
-        let stretch = Stretch::between(one, other, start, end)?;
+        let end = [&one, &other].into_iter().filter_map(|way| way.next_after(start)).fold(to, GameTime::min);
+        let stretch = Stretch::between(&one, &other, start, end)?;
         if let Some(seconds) = stretch.first_within(reach_m) {
             return Some((start + std::time::Duration::from_secs_f64(seconds)).min(end));
         }
@@ -44,7 +87,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn between(one: &Timeline<Waypoint>, other: &Timeline<Waypoint>, start: GameTime, end: GameTime) -> Option<Self> {
+    fn between(one: &Way<'_>, other: &Way<'_>, start: GameTime, end: GameTime) -> Option<Self> {
         let length = end.since(start).as_secs_f64();
         let apart = difference(one.at(start)?.position, other.at(start)?.position);
         let before_end = difference(before(one, start, end)?, before(other, start, end)?);
@@ -79,9 +122,9 @@ impl Stretch {
 }
 
 /// Where a thing is at `end` unless it jumps there, when it has no point between `start` and `end`.
-fn before(path: &Timeline<Waypoint>, start: GameTime, end: GameTime) -> Option<Position> {
-    let arrival = path.at(end)?;
-    if arrival.jump { path.at(start).map(|point| point.position) } else { Some(arrival.position) }
+fn before(way: &Way<'_>, start: GameTime, end: GameTime) -> Option<Position> {
+    let arrival = way.at(end)?;
+    if arrival.jump { way.at(start).map(|point| point.position) } else { Some(arrival.position) }
 }
 
 fn difference(from: Position, to: Position) -> [f64; 3] {
@@ -132,6 +175,22 @@ mod tests {
         assert_eq!(contact(&bolt, &turns_away, 0, 1_000), None);
         let turns_in = path(&[(0, 15.0, 9.0), (700, 15.0, 9.0), (750, 15.0, 0.0)]);
         assert!(contact(&bolt, &turns_in, 0, 1_000).is_some());
+    }
+
+    #[test]
+    fn what_has_a_pose_is_met_on_the_straight_line_of_its_tick_and_where_it_rests() {
+        let post = path(&[(0, 5.0, 0.0)]);
+        let (start, end) = (Position::on_ground(0.0, 0.0), Position::on_ground(10.0, 0.0));
+        let way = Way::Straight { from: (GameTime::from_millis(100), start), to: (GameTime::from_millis(200), end) };
+        let met = |from: u64, to: u64, post: &Timeline<Waypoint>| {
+            first_contact(way, post, (GameTime::from_millis(from), GameTime::from_millis(to)), REACH)
+                .map(GameTime::micros)
+        };
+        assert_eq!(met(100, 200, &post), Some(145_000));
+        assert_eq!(met(0, 300, &post), Some(145_000));
+        assert_eq!(met(0, 140, &post), None);
+        assert_eq!(met(160, 300, &post), None);
+        assert_eq!(met(250, 300, &path(&[(0, 10.2, 0.0)])), Some(250_000));
     }
 
     #[test]

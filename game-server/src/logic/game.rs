@@ -14,6 +14,13 @@
 //! earlier decides whether a command is allowed (a bolt that kills its caster first), bring your rules up to `now` at the
 //! beginning of `command`, as the game `field` does.
 //!
+//! # What moves
+//!
+//! Component 0 of a kind says where its objects are, in one of two ways. A **path** ([`World::walk_to`]) is for what can be foretold: it is
+//! said once, and costs nothing until it changes. A **pose** ([`World::set_pose`]) is for what nobody can foretell: what is steered at
+//! every tick, or pushed about by physics. It is set at a tick and holds from `now` on; only the newest is sent, and not at
+//! every tick where it need not be.
+//!
 //! # Chance and order
 //!
 //! The same seed and inputs must give the same game: take dice from [`World::rng`] or [`World::rng_for`], time from the world, and
@@ -53,8 +60,8 @@
 //!         Schema {
 //!             game: "stones".into(),
 //!             kinds: vec![
-//!                 Kind { name: "walker".into(), components: vec![path(), stones], sight: None },
-//!                 Kind { name: "stone".into(), components: vec![path()], sight: None },
+//!                 Kind { name: "walker".into(), components: vec![path(), stones], ..Kind::default() },
+//!                 Kind { name: "stone".into(), components: vec![path()], ..Kind::default() },
 //!             ],
 //!             ..Schema::default()
 //!         }
@@ -133,6 +140,7 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::schema::Schema;
 
@@ -162,6 +170,12 @@ pub trait Game: Send {
     /// A player who is in wants something: does it, from `world.now()` on, or says why not. Numbers are as the client sent
     /// them: they may be anything.
     fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal>;
+
+    /// The controls that a player holds down now: the newest that has arrived since the last tick. Nobody promises that none
+    /// is lost on the way, so a game goes by what is held, not by what was pressed. What it does not want it ignores.
+    fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
+        let _ = (world, player, keys);
+    }
 
     /// The end of a tick; `dt` since the one before.
     fn step(&mut self, world: &mut World, dt: Duration);

@@ -145,10 +145,13 @@ mod tests {
         };
         assert_eq!(check("npcs", "20000"), Ok(()));
         assert_eq!(check("delay", "100"), Ok(()));
+        assert_eq!(check("walk", "steered"), Ok(()));
         assert_eq!(check("npcs", "20001").unwrap_err().code(), ErrorCode::BadParameter);
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
-            unknown.contains("cell, delay, grace, inner, margin, npcs, obstacles, outer, seed, size, tick"),
+            unknown.contains(
+                "budget, cell, coding, delay, grace, inner, margin, npcs, obstacles, outer, seed, size, tick, walk"
+            ),
             "{unknown}"
         );
     }

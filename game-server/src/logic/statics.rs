@@ -9,7 +9,9 @@
 
 use std::fmt;
 
+use ambit_proto::map::{MAX_BOXES, StaticBox, StaticMap};
 use ambit_proto::space::Position;
+use bytes::Bytes;
 use rapier3d::dynamics::{IntegrationParameters, RigidBodySet};
 use rapier3d::geometry::{BroadPhaseBvh, ColliderBuilder, ColliderSet, Ray};
 use rapier3d::math::{Pose, Vector};
@@ -70,7 +72,11 @@ impl Default for Statics {
 
 impl Statics {
     /// Puts a box up.
+    ///
+    /// # Panics
+    /// When there are too many for a client to be told of ([`MAX_BOXES`]): a mistake of the game's.
     pub fn add_box(&mut self, block: Block) {
+        assert!(self.boxes.len() < MAX_BOXES, "a map has at most {MAX_BOXES} boxes");
         let [x, y, z] = block.half;
         let collider = ColliderBuilder::cuboid(x, y, z).translation(vector(block.centre)).build();
         let bounds = collider.compute_aabb();
@@ -82,6 +88,15 @@ impl Statics {
     /// All boxes, in the order in which they were put up.
     pub fn boxes(&self) -> &[Block] {
         &self.boxes
+    }
+
+    /// What clients are told of it: an encoded [`StaticMap`], or no byte if nothing stands there.
+    pub fn encoded(&self) -> Bytes {
+        if self.boxes.is_empty() {
+            return Bytes::new();
+        }
+        let boxes = self.boxes.iter().map(|&Block { centre, half }| StaticBox { centre, half });
+        StaticMap { boxes: boxes.collect() }.encode().into()
     }
 
     /// Metres from `from` along `direction` (of any length above zero) to the first obstacle, if there is one within `max_m`.

@@ -11,12 +11,17 @@
 //!    their causes, searches in the order of birth. So what is hidden can't shuffle what is told.
 //! 4. The same seed and the same calls give the same world.
 //!
+//! An object is where its path says, or its pose ([`World::set_pose`]), whichever its kind has for component 0.
+//!
 //! Cost: what moves and what changes. What stands still costs nothing; in the steady state a tick allocates nothing for an object.
 
 mod cells;
 mod change;
+mod leg;
+mod motion;
 mod objects;
 mod parts;
+mod poses;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -28,10 +33,12 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::{Component, MAX_POINTS, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use bytes::Bytes;
 use fastrand::Rng;
 
 use self::cells::Cells;
 use self::objects::{Object, Objects, slot_of};
+use self::poses::Poses;
 use self::trace::Trace;
 use super::statics::Statics;
 use crate::config::RoomConfig;
@@ -45,14 +52,19 @@ pub struct World {
     schema: Schema,
     grid: Grid,
     statics: Statics,
+    /// What stands in the way, as the clients are told of it; made at the end of the first tick.
+    static_map: Option<Bytes>,
     seed: u64,
     rng: Rng,
     now: GameTime,
+    /// The horizon of the tick before.
+    before: GameTime,
     /// How far the clients' clock is behind `now`.
     delay: Duration,
     objects: Objects,
+    poses: Poses,
     cells: Cells,
-    /// Objects whose path goes on after `now`, in the order in which they set out.
+    /// Objects whose path goes on after `now`, in the order in which they set out; also such as rest since this tick.
     moving: Vec<ObjectId>,
     /// Objects of which a component has changed in this tick, in that order.
     changed: Vec<ObjectId>,
@@ -75,11 +87,14 @@ impl World {
             schema,
             grid,
             statics: Statics::default(),
+            static_map: None,
             seed: config.seed,
             rng: stream(config.seed, 0, 0),
             now: GameTime::ZERO,
+            before: GameTime::ZERO,
             delay: config.delay,
             objects: Objects::default(),
+            poses: Poses::default(),
             cells: Cells::new(grid),
             moving: Vec::new(),
             changed: Vec::new(),
@@ -91,14 +106,20 @@ impl World {
 
     /// Moves all that moves on to the horizon of this tick.
     pub fn begin_tick(&mut self, horizon: GameTime) {
-        self.now = horizon.whole_millis();
+        self.before = std::mem::replace(&mut self.now, horizon.whole_millis());
+        self.poses.begin_tick();
         let mut moving = std::mem::take(&mut self.moving);
         moving.retain(|&object| self.advance(object));
         self.moving = moving;
     }
 
-    /// Says which components have changed.
+    /// Says which components have changed. At the first tick, what stands in the way is final.
     pub fn finish_tick(&mut self) {
+        if self.static_map.is_none() {
+            self.static_map = Some(self.statics.encoded());
+        }
+        let objects = &self.objects;
+        self.poses.finish_tick(|object| objects.slot(object).is_some());
         self.touch_crowded();
         let mut changed = std::mem::take(&mut self.changed);
         for object in changed.drain(..) {
@@ -151,7 +172,13 @@ impl World {
         &self.statics
     }
 
-    /// To put obstacles up; always in the same order.
+    /// The encoded `map::StaticMap` of what stands in the way, as it is at the end of the first tick: what each client is told
+    /// once. Empty before that, and if nothing stands there.
+    pub fn static_map(&self) -> Bytes {
+        self.static_map.clone().unwrap_or_default()
+    }
+
+    /// To put obstacles up; always in the same order, and in the first tick: later ones stand in the way, but no client is told.
     pub fn statics_mut(&mut self) -> &mut Statics {
         &mut self.statics
     }
@@ -177,24 +204,17 @@ impl World {
     pub fn spawn(&mut self, kind: u8, components: Vec<Component>) -> ObjectId {
         self.check(kind, &components);
         let components: Vec<_> = components.into_iter().map(parts::stored).collect();
-        let object = Object {
-            kind,
-            owner: None,
-            components,
-            position: Position::default(),
-            cell: Cell::default(),
-            dirty: 0,
-            crowded: 0,
-            moving: false,
-        };
-        let position = parts::position_on(object.path(), self.now);
+        let position = self.first_position(kind, &components[0]);
         let cell = self.grid.cell_at(position);
-        let id = self.objects.insert(Object { position, cell, ..object });
+        let id = self.objects.insert(Object::new(kind, components), position, cell);
         self.cells.insert(slot_of(id), cell);
         self.changes.push(Change::Spawned { object: id, cell });
         let number = self.grid.number(cell);
         self.trace.say(self.now, id, || Truth::Spawned { kind, position, cell: number });
-        self.keep_moving(id);
+        self.begin_pose(id);
+        if !self.has_pose(id) {
+            self.path_changed(id);
+        }
         id
     }
 
@@ -206,15 +226,21 @@ impl World {
     /// Takes an object away that was there until `at`: not later than now, and after the horizon of the tick before.
     /// One that is gone already stays gone.
     pub fn despawn_at(&mut self, object: ObjectId, at: GameTime) {
-        let Some(gone) = self.objects.remove(object) else { return };
-        self.cells.remove(slot_of(object), gone.cell);
+        let pose_slot = self.pose_slot_of(object);
+        if self.objects.remove(object).is_none() {
+            return;
+        }
+        if let Some(slot) = pose_slot {
+            self.poses.remove(slot);
+        }
+        self.cells.remove(slot_of(object), self.objects.cells[slot_of(object)]);
         self.changes.push(Change::Despawned { object, at });
         self.trace.say(at, object, || Truth::Despawned);
     }
 
     /// Whether an object is there.
     pub fn contains(&self, object: ObjectId) -> bool {
-        self.objects.get(object).is_some()
+        self.objects.slot(object).is_some()
     }
 
     /// Number of objects.
@@ -247,14 +273,42 @@ impl World {
         self.object_mut(object).owner = Some(player);
     }
 
-    /// Whether an object's path goes on after now.
+    /// The team that an object belongs to.
+    pub fn team(&self, object: ObjectId) -> Option<u8> {
+        self.object(object).team
+    }
+
+    /// Makes an object one of a team, or of none: who is told what only its team may know, and whose players want the freshest
+    /// news of each other.
+    pub fn set_team(&mut self, object: ObjectId, team: Option<u8>) {
+        if std::mem::replace(&mut self.object_mut(object).team, team) != team {
+            self.changes.push(Change::Team { object });
+        }
+    }
+
+    /// Says that the avatar `viewer` has to do with an object, until a time: its target, its attacker. Its player wants the freshest
+    /// news of it. Only what the player knows in any case may be said here: it shows in the traffic.
+    pub fn engage(&mut self, viewer: ObjectId, object: ObjectId, until: GameTime) {
+        self.changes.push(Change::Engaged { viewer, object, until });
+    }
+
+    /// Sets what a player is sent at most, or all of them, those to come included.
+    pub fn set_budget(&mut self, player: Option<PlayerId>, bytes_per_s: u32) {
+        self.changes.push(Change::Budget { player, bytes_per_s });
+    }
+
+    /// Whether an object is somewhere else in a moment: its path goes on after now, or its pose has changed at this tick or the
+    /// one before.
     pub fn is_moving(&self, object: ObjectId) -> bool {
-        self.object(object).moving
+        match self.pose_slot_of(object) {
+            Some(slot) => self.poses.is_moving(slot),
+            None => self.objects.legs[self.slot(object)].is_some(),
+        }
     }
 
     /// The cell that an object is in now.
     pub fn cell(&self, object: ObjectId) -> Cell {
-        self.object(object).cell
+        self.objects.cells[self.slot(object)]
     }
 
     /// Replaces `found` by the objects that are now within `radius_m` of `centre`, oldest first. Cost: the cells around.
@@ -295,6 +349,10 @@ impl World {
 }
 
 impl World {
+    fn slot(&self, object: ObjectId) -> usize {
+        self.objects.slot(object).unwrap_or_else(|| panic!("there is no object {object}"))
+    }
+
     fn object(&self, object: ObjectId) -> &Object {
         self.objects.get(object).unwrap_or_else(|| panic!("there is no object {object}"))
     }
@@ -309,50 +367,6 @@ impl World {
         for (component, spec) in components.iter().zip(&kind.components) {
             let fits = component.fits(&spec.codec) && !parts::is_blank(component);
             assert!(fits, "{component:?} is not what the schema says of {}'s {}", kind.name, spec.name);
-        }
-    }
-
-    /// Brings a moving object to `now`; whether it goes on moving.
-    fn advance(&mut self, id: ObjectId) -> bool {
-        let now = self.now;
-        let Some(object) = self.objects.get_mut(id) else { return false };
-        object.moving = is_on_the_way(object, now);
-        let moving = object.moving;
-        self.place(id);
-        moving
-    }
-
-    /// An object has another path.
-    fn path_changed(&mut self, object: ObjectId) {
-        self.place(object);
-        self.keep_moving(object);
-    }
-
-    fn keep_moving(&mut self, id: ObjectId) {
-        let now = self.now;
-        let object = self.object_mut(id);
-        if !object.moving && is_on_the_way(object, now) {
-            object.moving = true;
-            self.moving.push(id);
-        }
-    }
-
-    /// Takes an object's position and cell from its path.
-    fn place(&mut self, id: ObjectId) {
-        let (now, grid) = (self.now, self.grid);
-        let object = self.object_mut(id);
-        let position = parts::position_on(object.path(), now);
-        if position == object.position {
-            return;
-        }
-        object.position = position;
-        let (from, to) = (object.cell, grid.cell_at(position));
-        object.cell = to;
-        self.trace.moved(id);
-        if from != to {
-            self.cells.remove(slot_of(id), from);
-            self.cells.insert(slot_of(id), to);
-            self.changes.push(Change::ChangeCell { object: id, from, to });
         }
     }
 
@@ -384,10 +398,9 @@ impl World {
         let mut crowded = std::mem::take(&mut self.crowded);
         for id in crowded.drain(..) {
             let Some(object) = self.objects.get(id) else { continue };
-            for index in
-                (0..object.components.len()).filter(|index| object.crowded & 1 << index != 0).collect::<Vec<_>>()
-            {
-                self.touch(id, index as u8);
+            let mask = object.crowded;
+            for index in (0..16).filter(|index| mask & 1 << index != 0) {
+                self.touch(id, index);
             }
         }
         self.crowded = crowded;
@@ -396,16 +409,12 @@ impl World {
     fn trace_moved(&mut self) {
         let moved = self.trace.take_moved();
         for &id in &moved {
-            let Some(object) = self.objects.get(id) else { continue };
-            let (position, cell) = (object.position, self.grid.number(object.cell));
+            let Some(slot) = self.objects.slot(id) else { continue };
+            let (position, cell) = (self.objects.positions[slot], self.grid.number(self.objects.cells[slot]));
             self.trace.say(self.now, id, || Truth::Moved { position, cell });
         }
         self.trace.recycle(moved);
     }
-}
-
-fn is_on_the_way(object: &Object, now: GameTime) -> bool {
-    object.path().last().is_some_and(|(time, _)| time > now)
 }
 
 /// Dice that share nothing with those of another domain or index.

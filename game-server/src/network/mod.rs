@@ -3,43 +3,58 @@
 //! The logic's changes go in ([`Network::apply`]), datagrams come out ([`Network::send`]). In between: `interest` says who
 //! follows what, `replication` what each of them is still to be told, and each viewer's link what arrived.
 //! Nothing reaches a client but through its own slots (objects it follows, components of its audience) and the events
-//! of objects that it follows. Cost: what changed, times who follows it; plus one look at each viewer a tick.
+//! of objects that it follows. Cost: what changed, times who follows it; for each client a look at what stirs around it. What
+//! many are told is encoded once (`commons`).
 
+mod apply;
+mod audience;
+pub mod commons;
+pub mod hearing;
 pub mod interest;
+mod pace;
 pub mod replication;
+mod rhythm;
 pub mod viewer;
+mod viewers;
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ambit_proto::cell::Grid;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::message::{Field, Notice};
-use ambit_proto::schema::{Audience, Schema, Sight};
+use ambit_proto::message::Notice;
+use ambit_proto::schema::{Schema, Sight};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::WireError;
 use bytes::Bytes;
 
 use crate::config::RoomConfig;
 use crate::logic::game::Game;
-use crate::logic::world::{Change, EventField, World};
-use crate::stats::RoomStats;
+use crate::logic::world::World;
+use crate::stats::{RoomStats, Sharing};
+use commons::{Commons, Scratch, Tick};
+use hearing::Heard;
 use interest::{Interest, Sees, Zone};
-use replication::slots::Newcomer;
-use viewer::{Heard, Scratch, Viewer};
+use viewer::Viewer;
+use viewers::Viewers;
+
+/// Clients are put in order of where they are once in so many ticks.
+const ARRANGE_TICKS: u64 = 20;
 
 /// The network half of a room.
 pub struct Network {
     grid: Grid,
     margin_m: f32,
-    schema: Schema,
+    tick: Duration,
     /// Class of interest of each kind.
     classes: Vec<u8>,
     interest: Interest,
-    viewers: BTreeMap<ClientId, Viewer>,
+    viewers: Viewers,
+    /// Bytes a second for who comes in.
+    budget_bytes_per_s: u32,
+    commons: Commons,
     /// What `interest` said last; empty between calls.
     changes: Vec<interest::Change>,
     scratch: Scratch,
-    datagrams: Vec<Bytes>,
 }
 
 /// When things happen: the room's clock, and when what is decided now takes effect.
@@ -85,12 +100,13 @@ impl Network {
             interest: Interest::new(&grid, &zones),
             grid,
             margin_m: config.margin_m,
-            schema,
+            tick: Duration::from_secs(1) / config.tick_hz,
             classes,
-            viewers: BTreeMap::new(),
+            viewers: Viewers::default(),
+            budget_bytes_per_s: config.budget_bytes_per_s,
+            commons: Commons::new(config, schema),
             changes: Vec::new(),
             scratch: Scratch::default(),
-            datagrams: Vec::new(),
         }
     }
 
@@ -98,17 +114,17 @@ impl Network {
     pub fn admit(&mut self, now: GameTime, arrival: Arrival, world: &World) {
         let Arrival { client, player, avatar } = arrival;
         let home = self.grid.cell_at(world.position(avatar));
-        self.viewers.insert(client, Viewer::new(client, player, avatar, home, now));
+        self.viewers.insert(Viewer::new(client, player, avatar, home, now, self.budget_bytes_per_s));
     }
 
     /// The clients that have confirmed nothing for too long.
     pub fn deaf(&self, now: GameTime) -> impl Iterator<Item = ClientId> {
-        self.viewers.values().filter(move |viewer| viewer.is_deaf(now)).map(|viewer| viewer.client)
+        self.viewers.iter().filter(move |viewer| viewer.is_deaf(now)).map(|viewer| viewer.client)
     }
 
     /// The client is gone.
     pub fn remove_viewer(&mut self, client: ClientId) {
-        if self.viewers.remove(&client).is_some() {
+        if self.viewers.remove(client) {
             self.interest.remove_viewer(client);
         }
     }
@@ -122,7 +138,7 @@ impl Network {
         bytes: &[u8],
         heard: &mut Vec<Heard>,
     ) -> Result<(), WireError> {
-        match self.viewers.get_mut(&client) {
+        match self.viewers.get_mut(client) {
             Some(viewer) => viewer.handle_datagram(at, bytes, heard),
             None => Ok(()),
         }
@@ -130,53 +146,55 @@ impl Network {
 
     /// Tells a client that its command was refused.
     pub fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: u16, stats: &mut RoomStats) {
-        let Some(viewer) = self.viewers.get_mut(&client) else { return };
+        let Some(viewer) = self.viewers.get_mut(client) else { return };
         if !viewer.notify(now, &mut Notice::Refused { command, code }) {
             stats.notices_dropped += 1;
         }
     }
 
-    /// Takes over what has changed in the world at this tick, and lets newcomers see.
-    ///
-    /// First what is where, then who follows what, then what is told to them, then what is gone: so an event reaches those
-    /// who follow its object at the end of the tick, be it that the object goes with it.
-    pub fn apply(
-        &mut self,
-        moment: Moment,
-        changes: &[Change],
-        arrivals: &[Arrival],
-        eyes: &Eyes<'_>,
-        stats: &mut RoomStats,
-    ) {
-        for change in changes {
-            self.note(change, eyes.world);
+    /// Hands out what is to be sent to each client now; neighbours are told one after the other.
+    pub fn send(&mut self, now: GameTime, world: &World, stats: &mut RoomStats, mut send: impl FnMut(ClientId, Bytes)) {
+        let Network { commons, scratch, viewers, tick, .. } = self;
+        commons.records.clear();
+        if stats.ticks.is_multiple_of(ARRANGE_TICKS) {
+            viewers.arrange();
         }
-        self.move_homes(eyes.world);
-        self.add_viewers(arrivals);
-        self.interest.settle(eyes, &mut self.changes);
-        self.relay(moment.horizon, eyes.world, stats);
-        for change in changes {
-            self.tell(moment, change, stats);
+        let clients = viewers.len();
+        let mut tick = Tick { now, next: now + *tick, world, commons, scratch, stats, clients };
+        viewers.for_each(|viewer| {
+            tick.stats.late_events += viewer.late.take();
+            let client = viewer.client;
+            viewer.send(&mut tick, |datagram| send(client, datagram));
+        });
+        if let Some(viewer) = viewers.nth(tick.stats.ticks) {
+            viewer.sample_ages(&mut tick);
         }
-        for change in changes {
-            if let Change::Despawned { object, at } = *change {
-                self.interest.remove_object(object, &mut self.changes);
-                self.relay(at, eyes.world, stats);
+        add(&mut stats.records, self.commons.records.take_counts());
+        add(&mut stats.codes, self.commons.codes.take_counts());
+    }
+
+    /// Sets what a player's clients are sent at most; all clients', those to come included, if it is nobody's.
+    pub fn set_budget(&mut self, now: GameTime, player: Option<PlayerId>, bytes_per_s: u32) {
+        if player.is_none() {
+            self.budget_bytes_per_s = bytes_per_s;
+        }
+        self.viewers.for_each(|viewer| {
+            if player.is_none_or(|player| player == viewer.player) {
+                viewer.set_budget(now, bytes_per_s);
             }
+        });
+    }
+
+    /// Sets what one client is sent at most.
+    pub fn set_budget_of(&mut self, now: GameTime, client: ClientId, bytes_per_s: u32) {
+        if let Some(viewer) = self.viewers.get_mut(client) {
+            viewer.set_budget(now, bytes_per_s);
         }
     }
 
-    /// Appends what is to be sent to each client now.
-    pub fn send(&mut self, now: GameTime, world: &World, stats: &mut RoomStats, mut send: impl FnMut(ClientId, Bytes)) {
-        for viewer in self.viewers.values_mut() {
-            stats.late_events += viewer.late.take();
-            viewer.send(now, world, &self.schema, &mut self.scratch, &mut self.datagrams);
-            for datagram in self.datagrams.drain(..) {
-                stats.datagrams_out += 1;
-                stats.bytes_out += datagram.len() as u64;
-                send(viewer.client, datagram);
-            }
-        }
+    /// What all clients together may be sent, in bytes a second, as their lines are now.
+    pub fn budgets(&self) -> u64 {
+        self.viewers.iter().map(|viewer| u64::from(viewer.link().stats().budget_bytes_per_s)).sum()
     }
 
     /// Who follows what: for checks from outside.
@@ -186,115 +204,18 @@ impl Network {
 
     /// The clients, in the order of their ids.
     pub fn viewers(&self) -> impl Iterator<Item = &Viewer> {
-        self.viewers.values()
+        self.viewers.iter()
     }
 
     /// One client.
     pub fn viewer(&self, client: ClientId) -> Option<&Viewer> {
-        self.viewers.get(&client)
-    }
-
-    /// What is where. Whatever came and went within the tick was never there for anybody.
-    fn note(&mut self, change: &Change, world: &World) {
-        match *change {
-            Change::Spawned { object, cell } if world.contains(object) => {
-                self.interest.add_object(object, self.classes[usize::from(world.kind(object))], cell);
-            }
-            Change::ChangeCell { object, to, .. } if world.contains(object) => self.interest.change_cell(object, to),
-            Change::Visibility { object } if world.contains(object) => self.interest.refresh(object),
-            _ => {}
-        }
-    }
-
-    fn add_viewers(&mut self, arrivals: &[Arrival]) {
-        for &Arrival { client, avatar, .. } in arrivals {
-            let viewer = &self.viewers[&client];
-            self.interest.add_viewer(client, avatar, viewer.home);
-        }
-    }
-
-    /// A viewer's zones follow its avatar, once it is a margin beyond its home cell.
-    fn move_homes(&mut self, world: &World) {
-        for viewer in self.viewers.values_mut() {
-            let home = self.grid.home(viewer.home, world.position(viewer.avatar), self.margin_m);
-            if home != viewer.home {
-                viewer.home = home;
-                self.interest.move_home(viewer.client, home);
-            }
-        }
-    }
-
-    fn tell(&mut self, moment: Moment, change: &Change, stats: &mut RoomStats) {
-        match *change {
-            Change::Components { object, mask } => {
-                for client in self.interest.followers(object) {
-                    follower(&mut self.viewers, client).slots.touch(object, mask, moment.horizon);
-                }
-            }
-            Change::Event { kind, about, effect, ref fields } => {
-                for client in self.interest.followers(about) {
-                    let viewer = follower(&mut self.viewers, client);
-                    // What happened to it before it came into sight is not for this client, be it a moment before.
-                    if viewer.slots.since(about).is_none_or(|since| since > effect) {
-                        continue;
-                    }
-                    let mut notice = notice(kind, effect, fields, viewer);
-                    if viewer.notify(moment.now, &mut notice) {
-                        stats.events += 1;
-                    } else {
-                        stats.notices_dropped += 1;
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Hands what `interest` said to the clients' slots.
-    fn relay(&mut self, at: GameTime, world: &World, stats: &mut RoomStats) {
-        for change in self.changes.drain(..) {
-            match change {
-                interest::Change::Enter { viewer, object } => {
-                    let viewer = follower(&mut self.viewers, viewer);
-                    let owned = world.owner(object) == Some(viewer.player);
-                    let kind = world.kind(object);
-                    let components = audience(&self.schema, kind, owned);
-                    viewer.slots.follow(Newcomer { object, kind, own: object == viewer.avatar, components }, at);
-                    stats.enters += 1;
-                }
-                interest::Change::Leave { viewer, object } => {
-                    let viewer = follower(&mut self.viewers, viewer);
-                    viewer.slots.unfollow(object, at);
-                    stats.leaves += 1;
-                }
-            }
-        }
+        self.viewers.get(client)
     }
 }
 
-fn follower(viewers: &mut BTreeMap<ClientId, Viewer>, client: ClientId) -> &mut Viewer {
-    viewers.get_mut(&client).expect("a follower is a client of the room")
-}
-
-/// An event in the words of one client, who knows objects by its own aliases.
-fn notice(kind: u8, effect: GameTime, fields: &[EventField], viewer: &Viewer) -> Notice {
-    let fields = fields.iter().map(|field| match *field {
-        EventField::Object(object) => Field::Object(viewer.slots.alias(object)),
-        EventField::Position(position) => Field::Position(position),
-        EventField::Number(number) => Field::Number(number),
-    });
-    Notice::Event { kind, effect, fields: fields.collect() }
-}
-
-/// The components of a kind that somebody may know, as a mask.
-fn audience(schema: &Schema, kind: u8, owned: bool) -> u16 {
-    let components = &schema.kinds[usize::from(kind)].components;
-    let may_know = |audience: Audience| owned || audience == Audience::Public;
-    components
-        .iter()
-        .enumerate()
-        .filter(|(_, spec)| may_know(spec.audience))
-        .fold(0, |mask, (index, _)| mask | 1 << index)
+fn add(sharing: &mut Sharing, (made, used): (u64, u64)) {
+    sharing.made += made;
+    sharing.used += used;
 }
 
 /// The class of interest of each kind, and the zones of each class; class 0 has the room's.

@@ -1,33 +1,28 @@
-//! One client of a room: its link, what it knows, and how much it may say.
+//! One client of a room: its link, and what it knows.
 //!
-//! Datagrams and commands in, datagrams out; nothing here decides what a client may see. Bounds: commands a second
-//! ([`COMMANDS_PER_S`], the rest is refused), datagrams a tick ([`DATAGRAMS_PER_TICK`], what is left waits for the next tick).
+//! Datagrams of the client go in, what it wants comes out ([`Viewer::handle_datagram`]), and once a tick the datagrams that it
+//! gets ([`Viewer::send`]); nothing here decides what a client may see. Bounds: see [`hearing`](super::hearing) for what it may say,
+//! [`DATAGRAMS_PER_TICK`] and the budget for what it is told; what is left waits for the next tick.
+
+mod outgoing;
 
 use std::time::Duration;
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::link::{Link, LinkConfig, LinkEvent, MAX_DATAGRAM, PacketLog};
-use ambit_proto::message::{self, Action, Command, Notice, Report};
-use ambit_proto::schema::Schema;
+use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent, PacketLog};
+use ambit_proto::message::{self, Notice, Report, Uplink};
 use ambit_proto::time::GameTime;
-use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
-use bytes::Bytes;
+use ambit_proto::wire::{self, WireError};
 
-use super::replication::compose;
-use super::replication::slots::{Carried, Due, Slots};
-use crate::logic::world::World;
+use super::hearing::{Heard, Hearing};
+use super::pace::Pace;
+use super::replication::numbers::Numbers;
+use super::replication::slots::{Carried, Slots, TRAVEL};
+use super::rhythm::Rhythm;
 
-/// Commands that a client may send in a second, and at once: a held click that steers at the highest tick rate.
-pub const COMMANDS_PER_S: f64 = 64.0;
-/// Datagrams to one client in one tick. What is due beyond that goes out in the ticks after: the nearest first.
-pub const DATAGRAMS_PER_TICK: usize = 4;
-/// A client that was told something lately, or that watches something move, hears the room's clock this often, so that it
-/// knows that nothing else changed.
-const PULSE: Duration = Duration::from_millis(100);
-/// Any other hears it this often.
-const SLOW_PULSE: Duration = Duration::from_secs(1);
-const RECENTLY: Duration = Duration::from_secs(1);
+pub use self::outgoing::DATAGRAMS_PER_TICK;
+
 /// As long as QUIC waits before it gives a connection up.
 const DEAF: Duration = Duration::from_secs(10);
 /// More news than that don't fit into the datagrams of a second.
@@ -36,6 +31,8 @@ const MAX_NEWS_PER_S: u64 = 10_000;
 const SETTLED: Duration = Duration::from_secs(10);
 /// An event is resent until so long after its effect; then nobody wants to know.
 const NOTICE_USEFUL: Duration = Duration::from_secs(2);
+/// What a pose is taken to need at the fine level before any was written, in 1/256 bits.
+const FIRST_POSE_X256: u32 = 40 * 256;
 
 /// One client of a room.
 pub struct Viewer {
@@ -56,16 +53,16 @@ pub struct Viewer {
     since: GameTime,
     link: Link,
     log: PacketLog<Carried>,
-    /// Number of the newest command to go or to hold keys.
-    last_steer: Option<u32>,
-    allowance: f64,
-    allowance_at: GameTime,
-    /// When it was told last that it speaks too often.
-    told_at: Option<GameTime>,
+    numbers: Numbers,
+    hearing: Hearing,
+    rhythm: Rhythm,
+    pace: Pace,
     /// When it last confirmed something.
     answered_at: GameTime,
-    sent_at: GameTime,
-    said_at: GameTime,
+    /// What a pose takes at the fine level, lately, in 1/256 bits.
+    typical_x256: u32,
+    /// Whether the static world is on its way.
+    has_map: bool,
 }
 
 /// What a client reports of late news. Its word: it goes into a figure, and never down.
@@ -90,29 +87,17 @@ impl Lateness {
     }
 }
 
-/// What came out of a client's datagram.
-#[derive(Debug, PartialEq)]
-pub enum Heard {
-    /// A command within the allowance.
-    Command(Command),
-    /// A command to go or to hold keys that was sent before one that has been heard already: what it wanted is out of date.
-    Outdated,
-    /// A command over the allowance: its number, if the client is to be told; it is told once a second.
-    OverRate(Option<u32>),
-    /// A message that makes no sense.
-    Malformed(WireError),
-}
-
-/// The buffers that all viewers of a room share for a while.
-#[derive(Default)]
-pub struct Scratch {
-    due: Vec<Due>,
-    carried: Vec<Carried>,
-}
-
 impl Viewer {
     /// A client that has just come in.
-    pub fn new(client: ClientId, player: PlayerId, avatar: ObjectId, home: Cell, now: GameTime) -> Self {
+    pub fn new(
+        client: ClientId,
+        player: PlayerId,
+        avatar: ObjectId,
+        home: Cell,
+        now: GameTime,
+        budget_bytes_per_s: u32,
+    ) -> Self {
+        let budget = Some(BudgetConfig { bytes_per_s: budget_bytes_per_s, ..BudgetConfig::default() });
         Viewer {
             client,
             player,
@@ -122,15 +107,15 @@ impl Viewer {
             late: Lateness::default(),
             bytes: (0, 0),
             since: now,
-            link: Link::new(LinkConfig::default()),
+            link: Link::new(LinkConfig { budget, ..LinkConfig::server() }),
             log: PacketLog::new(),
-            last_steer: None,
-            allowance: COMMANDS_PER_S,
-            allowance_at: now,
-            told_at: None,
+            numbers: Numbers::default(),
+            hearing: Hearing::new(now),
+            rhythm: Rhythm::new(now),
+            pace: Pace::default(),
             answered_at: now,
-            sent_at: now,
-            said_at: now,
+            typical_x256: FIRST_POSE_X256,
+            has_map: false,
         }
     }
 
@@ -138,10 +123,11 @@ impl Viewer {
     pub fn handle_datagram(&mut self, at: GameTime, datagram: &[u8], heard: &mut Vec<Heard>) -> Result<(), WireError> {
         self.bytes.0 += datagram.len() as u64;
         let body = self.link.handle_datagram(at.into(), datagram)?;
-        let report = body.map_or(Ok(None), read_report);
+        let number = self.link.received_number().unwrap_or_default();
+        let uplink = body.map_or(Ok(None), message::read_uplink);
         self.follow_up(at, heard);
-        if let Some(report) = report? {
-            self.late.note(report, at.since(self.since));
+        if let Some(uplink) = uplink? {
+            self.handle_uplink(at, number, &uplink, heard);
         }
         Ok(())
     }
@@ -149,34 +135,16 @@ impl Viewer {
     /// Puts an event or a refusal on its way. False when the queue of unconfirmed messages is full: the notice is dropped,
     /// since a client that confirms nothing can't be told anything, and state finds its own way.
     pub fn notify(&mut self, now: GameTime, notice: &mut Notice) -> bool {
-        let useful_until = match notice {
-            Notice::Event { effect, .. } => *effect + NOTICE_USEFUL,
-            Notice::Refused { .. } => now + NOTICE_USEFUL,
+        let (useful_until, leave_by) = match notice {
+            Notice::Event { effect, .. } => (*effect + NOTICE_USEFUL, effect.saturating_sub(TRAVEL)),
+            Notice::Refused { .. } => (now + NOTICE_USEFUL, now),
         };
         let bytes = wire::encode(notice).into();
-        self.link.send_reliable(now.into(), bytes, Some(useful_until.into())).is_ok()
+        self.link.send_reliable_by(now.into(), bytes, Some(useful_until.into()), Some(leave_by.into())).is_ok()
     }
 
-    /// Appends the datagrams that this client gets at this tick.
-    pub fn send(&mut self, now: GameTime, world: &World, schema: &Schema, scratch: &mut Scratch, out: &mut Vec<Bytes>) {
-        self.link.handle_timeout(now.into());
-        self.follow_up(now, &mut Vec::new());
-        self.slots.take_due(&mut scratch.due);
-        compose::order(&mut scratch.due, world, world.position(self.avatar));
-        for _ in 0..DATAGRAMS_PER_TICK {
-            let body = !scratch.due.is_empty() || self.is_pulse_due(now, world);
-            if !body && !self.link.wants_to_send(now.into()) {
-                break;
-            }
-            out.push(self.datagram(now, body.then_some((world, schema)), scratch));
-        }
-        for due in scratch.due.drain(..) {
-            self.slots.defer(&due);
-        }
-    }
-
-    /// Whether the client has confirmed nothing for so long that nobody can be there who listens: it hears at least a pulse a
-    /// second, and whoever holds a connection open and confirms nothing would be told the same for ever.
+    /// Whether the client has confirmed nothing for so long that nobody can be there who listens: it asks for the clock every few
+    /// seconds, and whoever holds a connection open and confirms nothing would be told the same for ever.
     pub fn is_deaf(&self, now: GameTime) -> bool {
         now.since(self.answered_at) >= DEAF
     }
@@ -187,40 +155,14 @@ impl Viewer {
         (now.since(self.since) >= SETTLED).then(|| self.bytes.1 as f64 / self.bytes.0.max(1) as f64)
     }
 
+    /// Sets what the client is sent at most.
+    pub fn set_budget(&mut self, now: GameTime, bytes_per_s: u32) {
+        self.link.set_budget(now.into(), bytes_per_s);
+    }
+
     /// How the link is doing.
     pub fn link(&self) -> &Link {
         &self.link
-    }
-
-    /// What the client follows decides, and nothing else: the rhythm must not tell of what is hidden.
-    fn is_pulse_due(&self, now: GameTime, world: &World) -> bool {
-        let silence = now.since(self.sent_at);
-        let is_lively =
-            || now.since(self.said_at) < RECENTLY || self.slots.any_followed(|object| world.is_moving(object));
-        silence >= SLOW_PULSE || silence >= PULSE && is_lively()
-    }
-
-    /// A datagram with as much of what is due as it holds; without a body it only confirms what arrived.
-    fn datagram(&mut self, now: GameTime, body: Option<(&World, &Schema)>, scratch: &mut Scratch) -> Bytes {
-        let mut bytes = Vec::with_capacity(MAX_DATAGRAM);
-        let budget_bits = self.link.body_budget_bits(now.into());
-        let Viewer { link, slots, .. } = self;
-        let Scratch { due, carried } = scratch;
-        let said = !due.is_empty();
-        let seq = link.write_datagram(now.into(), &mut bytes, |writer, seq| {
-            if let Some((world, schema)) = body {
-                write_body(now, world, schema, budget_bits, writer, due, |sent| carried.push(slots.sent(sent, seq)));
-            }
-        });
-        self.log.record(seq).append(carried);
-        self.bytes.1 += bytes.len() as u64;
-        if body.is_some() {
-            self.sent_at = now;
-        }
-        if said {
-            self.said_at = now;
-        }
-        bytes.into()
     }
 
     /// What the link has found out: messages that arrived, packets confirmed or lost.
@@ -229,94 +171,36 @@ impl Viewer {
             match event {
                 LinkEvent::Acked(seq) => {
                     self.answered_at = self.answered_at.max(at);
+                    self.numbers.acked(self.link.number_of(seq));
                     for carried in self.log.take(seq) {
                         self.slots.acked(carried);
                     }
                 }
                 LinkEvent::Lost(seq) => {
+                    self.numbers.lost(self.link.number_of(seq));
                     for carried in self.log.take(seq) {
                         self.slots.lost(carried, seq);
                     }
                 }
-                LinkEvent::Message(bytes) => heard.push(self.hear(at, &bytes)),
-                LinkEvent::Pong { .. } => {}
+                LinkEvent::Message(bytes) => heard.push(self.hearing.hear(at, &bytes)),
+                // Clients send no blocks (the link takes none), and it is they who ask for the time.
+                LinkEvent::Block(_) | LinkEvent::BlockSent | LinkEvent::Pong { .. } => {}
             }
         }
     }
 
-    fn hear(&mut self, at: GameTime, bytes: &[u8]) -> Heard {
-        match wire::decode::<Command>(bytes) {
-            Err(error) => Heard::Malformed(error),
-            Ok(command) if !self.may_speak(at) => Heard::OverRate(self.may_be_told(at).then_some(command.number)),
-            Ok(command) if self.is_outdated(&command) => Heard::Outdated,
-            Ok(command) => Heard::Command(command),
+    fn handle_uplink(&mut self, at: GameTime, number: u64, uplink: &Uplink, heard: &mut Vec<Heard>) {
+        if let Some(report) = uplink.report {
+            self.late.note(report, at.since(self.since));
+        }
+        if let Some(input) = uplink.input {
+            heard.extend(self.hearing.hear_keys(number, input.keys));
+        }
+        // It is said again and again; what failed before the bases were forgotten is over.
+        let failed = uplink.lost_track.map(|low| message::nearest_number(low, self.numbers.next()));
+        if failed.is_some_and(|failed| failed >= self.numbers.floor()) {
+            self.numbers.forget_bases();
+            heard.push(Heard::LostTrack);
         }
     }
-
-    /// Commands come in any order. For those where the last word counts, a late one must not undo a newer one.
-    fn is_outdated(&mut self, command: &Command) -> bool {
-        if !matches!(command.action, Action::Move { .. } | Action::Keys(_)) {
-            return false;
-        }
-        let is_newer = |last: u32| command.number.wrapping_sub(last).cast_signed() > 0;
-        let outdated = self.last_steer.is_some_and(|last| !is_newer(last));
-        if !outdated {
-            self.last_steer = Some(command.number);
-        }
-        outdated
-    }
-
-    /// An answer for each command of a flood would cost more than the flood.
-    fn may_be_told(&mut self, at: GameTime) -> bool {
-        let may = self.told_at.is_none_or(|told| at.since(told) >= Duration::from_secs(1));
-        if may {
-            self.told_at = Some(at);
-        }
-        may
-    }
-
-    /// A token bucket over the client's commands.
-    fn may_speak(&mut self, at: GameTime) -> bool {
-        let earned = at.since(self.allowance_at).as_secs_f64() * COMMANDS_PER_S;
-        self.allowance = (self.allowance + earned).min(COMMANDS_PER_S);
-        self.allowance_at = self.allowance_at.max(at);
-        let may = self.allowance >= 1.0;
-        if may {
-            self.allowance -= 1.0;
-        }
-        may
-    }
-}
-
-/// The body of a client's datagram; most have none.
-fn read_report(mut body: Reader<'_>) -> Result<Option<Report>, WireError> {
-    if body.remaining_bits() < 8 {
-        return Ok(None); // Padding.
-    }
-    let mut report = Report::default();
-    report.wire(&mut body)?;
-    Ok(Some(report))
-}
-
-/// Writes the stamp and the last ones of `due`, as far as they fit; those are taken off the list and told to `sent`.
-fn write_body(
-    now: GameTime,
-    world: &World,
-    schema: &Schema,
-    budget_bits: usize,
-    writer: &mut Writer<'_>,
-    due: &mut Vec<Due>,
-    mut sent: impl FnMut(&Due),
-) {
-    let capacity_bits = writer.bits_written() + budget_bits;
-    let stamp = message::write_stamp(now, writer);
-    while let Some(next) = due.last() {
-        let mut record = compose::record(next, world, stamp);
-        if !compose::write_if_fits(&mut record, schema, stamp, capacity_bits, writer) {
-            break;
-        }
-        sent(next);
-        due.pop();
-    }
-    message::end_records(writer);
 }

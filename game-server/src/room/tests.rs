@@ -10,6 +10,12 @@ use ambit_proto::wire;
 
 use super::*;
 
+mod crowd;
+mod herd;
+mod mirror;
+mod poses;
+mod quiet;
+
 const ANN: PlayerId = PlayerId(1);
 const TICK: Duration = Duration::from_millis(50);
 
@@ -17,8 +23,9 @@ const TICK: Duration = Duration::from_millis(50);
 fn what_happened_to_an_object_before_it_came_into_sight_is_not_told() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    scene.ticks(10);
-    // At its tenth tick the game reveals the ghost, and says of it one thing that was before and one that is now.
+    // At its tenth tick the game reveals the ghost, and says of it one thing that was before and one that is now; it is told a
+    // little later, but in time.
+    scene.ticks(12);
     assert_eq!(scene.room.stats().events, 1);
     let effects: Vec<_> = scene
         .notices(ann)
@@ -106,7 +113,7 @@ struct Haunted {
 impl Game for Haunted {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
-        let kinds = vec![Kind { name: "body".into(), components, sight: None }];
+        let kinds = vec![Kind { name: "body".into(), components, ..Kind::default() }];
         let events = vec![EventKind { name: "boo".into(), fields: Vec::new() }];
         Schema { game: "haunted".into(), kinds, events, ..Schema::default() }
     }

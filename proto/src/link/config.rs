@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::chunk::MAX_SET_BITS;
 use super::format::{MAX_HEADER_BITS, Messages};
-use super::{MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES, PingPlan};
+use super::{BudgetConfig, ChunkConfig, MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES, PingPlan};
 use crate::ids::Seq;
 use crate::time::LocalTime;
 
 /// How a link behaves. Both ends may differ in everything but the constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkConfig {
-    /// Longest datagram to write, in bytes: 1,037 (the longest message and a body must fit) to [`MAX_DATAGRAM`].
+    /// Longest datagram to write, in bytes: 1,072 (the longest message and a body must fit) to [`MAX_DATAGRAM`].
     pub max_datagram: usize,
     /// How many reliable messages may wait for their acknowledgement, at most [`MESSAGE_WINDOW`]. More of them cost the
     /// memory of what they hold.
@@ -29,6 +30,10 @@ pub struct LinkConfig {
     pub ack_after: u16,
     /// When to ask for the peer's clock: clients do.
     pub pings: Option<PingPlan>,
+    /// How much may leave; `None` for as much as the owner has to say.
+    pub budget: Option<BudgetConfig>,
+    /// How blocks are sent, and which are taken.
+    pub chunks: ChunkConfig,
     /// Number of the first datagram.
     pub first_seq: Seq,
     /// Id of the first message.
@@ -46,6 +51,8 @@ impl Default for LinkConfig {
             ack_delay: Duration::from_millis(25),
             ack_after: 8,
             pings: None,
+            budget: None,
+            chunks: ChunkConfig::default(),
             first_seq: Seq(0),
             first_message: 0,
         }
@@ -53,14 +60,20 @@ impl Default for LinkConfig {
 }
 
 impl LinkConfig {
-    /// The default, with pings.
+    /// The default, with pings, and for blocks of up to 4 MiB.
     pub fn client() -> Self {
-        Self { pings: Some(PingPlan::default()), ..Self::default() }
+        let chunks = ChunkConfig { largest_block: 4 << 20, ..ChunkConfig::default() };
+        Self { pings: Some(PingPlan::default()), chunks, ..Self::default() }
+    }
+
+    /// The default, with a budget of 256 kbit/s.
+    pub fn server() -> Self {
+        Self { budget: Some(BudgetConfig::default()), ..Self::default() }
     }
 
     /// Panics when a bound is out of its range.
     pub(super) fn check(&self) {
-        let least_bits = MAX_HEADER_BITS + Messages::bits_of_one(MAX_MESSAGE) + 8 * MIN_BODY_BYTES;
+        let least_bits = MAX_HEADER_BITS + MAX_SET_BITS + Messages::bits_of_one(MAX_MESSAGE) + 8 * MIN_BODY_BYTES;
         assert!((least_bits..=8 * MAX_DATAGRAM).contains(&(8 * self.max_datagram)), "datagrams of {self:?}");
         assert!((1..=MESSAGE_WINDOW as usize).contains(&self.queue), "queue of {self:?}");
     }
@@ -75,6 +88,10 @@ pub enum LinkEvent {
     Lost(Seq),
     /// A reliable message of the peer's.
     Message(Bytes),
+    /// A block of the peer's, whole.
+    Block(Bytes),
+    /// One of our blocks has arrived: the oldest of those of which this was not said yet.
+    BlockSent,
     /// An answered ping, for [`ClockEstimate`](crate::clock::ClockEstimate).
     Pong {
         /// When the ping left here.

@@ -3,12 +3,18 @@
 use bytes::Bytes;
 
 use super::{MAX_MESSAGE, MESSAGE_WINDOW};
-use crate::ids::Seq;
 use crate::wire::formats::Example;
 use crate::wire::{Coder, Measure, Wire, WireError};
 
-/// Everything present: sequence, acknowledgement, ping, pong.
-pub(super) const MAX_HEADER_BITS: usize = 16 + (1 + 48) + 1 + (1 + 88);
+/// Everything present: number, question, acknowledgement, ping, pong, and the flags of the parts behind the messages.
+pub(super) const MAX_HEADER_BITS: usize = 14 + 1 + (3 + 14 + 32) + 1 + 1 + (1 + 86) + 2;
+
+/// The same in whole bytes, for a datagram of nothing else.
+pub(super) const MAX_HEADER_BYTES: usize = (MAX_HEADER_BITS + 1).div_ceil(8);
+
+/// Width of a datagram's number on the wire. At 20 a second the numbers come round after 13 minutes; at 800 a second
+/// half of them are still more than the 10 s after which the connection below is given up.
+const NUMBER_BITS: u32 = 14;
 
 /// Width of a receive time: microseconds for nine years.
 pub(super) const RECEIVED_BITS: u32 = 48;
@@ -16,10 +22,21 @@ pub(super) const RECEIVED_BITS: u32 = 48;
 /// Width of a waiting time: microseconds for 16 seconds.
 pub(super) const HELD_BITS: u32 = 24;
 
+/// The lowest bits of a datagram's number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Short(u16);
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Header {
-    pub(crate) seq: Seq,
+    pub(crate) number: Short,
+    pub(crate) asks_for_ack: bool,
     pub(crate) ack: Option<Ack>,
+    /// Absent in a datagram of a body and nothing else; the messages and what follows them are then absent, too.
+    pub(crate) extras: Option<Extras>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Extras {
     pub(crate) ping: bool,
     pub(crate) pong: Option<Pong>,
 }
@@ -27,7 +44,7 @@ pub(crate) struct Header {
 /// The newest datagram received, and which of the 32 before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Ack {
-    pub(crate) latest: Seq,
+    pub(crate) latest: Short,
     /// Bit `i`, from the lowest: the one `i + 1` before `latest`.
     pub(crate) earlier: u32,
 }
@@ -35,7 +52,7 @@ pub(crate) struct Ack {
 /// Answer to a ping. The sending time is told as the time since the arrival, which is short.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pong {
-    pub(crate) pinged: Seq,
+    pub(crate) pinged: Short,
     pub(crate) received_us: u64,
     pub(crate) held_us: u64,
 }
@@ -50,28 +67,90 @@ pub(crate) struct Message {
     pub(crate) bytes: Bytes,
 }
 
-impl Ack {
-    /// What is acknowledged, the oldest first.
-    pub(super) fn received(self) -> impl Iterator<Item = Seq> {
-        let earlier = (0..32).rev().filter(move |bit| self.earlier >> bit & 1 == 1);
-        earlier.map(move |bit| Seq(self.latest.0.wrapping_sub(bit + 1))).chain([self.latest])
+impl Short {
+    const MASK: u64 = (1 << NUMBER_BITS) - 1;
+
+    pub(super) fn of(number: u64) -> Self {
+        Self((number & Self::MASK) as u16)
+    }
+
+    /// The number that ends in these bits and lies nearest to `known`; half of all are older, and those before 0 are none.
+    pub(super) fn near(self, known: u64) -> Option<u64> {
+        let ahead = u64::from(self.0).wrapping_sub(known) & Self::MASK;
+        if ahead < 1 << (NUMBER_BITS - 1) { Some(known + ahead) } else { (known + ahead).checked_sub(Self::MASK + 1) }
+    }
+
+    /// The newest number before `next` that ends in these bits.
+    pub(super) fn before(self, next: u64) -> Option<u64> {
+        let back = next.wrapping_sub(1).wrapping_sub(u64::from(self.0)) & Self::MASK;
+        next.checked_sub(1 + back)
+    }
+
+    /// What the number is taken for when no other is known: one of the first.
+    pub(super) fn first(self) -> u64 {
+        self.0.into()
     }
 }
 
-/// 16 bits, and 48, 0 and 88 bits for what is present, each behind a flag.
+impl Wire for Short {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        let mut bits = u64::from(self.0);
+        coder.bits(&mut bits, NUMBER_BITS)?;
+        self.0 = bits as u16;
+        Ok(())
+    }
+}
+
+/// Sets the bit in a datagram that was written without: whether there is a body is known last.
+pub(super) fn ask_for_ack(datagram: &mut [u8]) {
+    datagram[NUMBER_BITS as usize / 8] |= 1 << (NUMBER_BITS % 8);
+}
+
+/// 31 bits when nothing is missing and nothing stands between header and body.
 impl Wire for Header {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.seq.wire(coder)?;
-        coder.option(&mut self.ack)?;
-        coder.flag(&mut self.ping)?;
-        coder.option(&mut self.pong)
+        self.number.wire(coder)?;
+        coder.flag(&mut self.asks_for_ack)?;
+        wire_ack(&mut self.ack, coder)?;
+        coder.option(&mut self.extras)
     }
 }
 
-impl Wire for Ack {
+/// 1: all earlier ones were received. 01: all but one, 5 bits say which. 001: 32 bits. 000: nothing was received yet.
+fn wire_ack(ack: &mut Option<Ack>, coder: &mut impl Coder) -> Result<(), WireError> {
+    let missing = ack.map_or(0, |ack| ack.earlier.count_zeros());
+    let (mut all, mut all_but_one) = (ack.is_some() && missing == 0, ack.is_some() && missing == 1);
+    let (mut some, mut value) = (ack.is_some(), ack.unwrap_or_default());
+    coder.flag(&mut all)?;
+    if all {
+        value.earlier = u32::MAX;
+    } else {
+        coder.flag(&mut all_but_one)?;
+        if all_but_one {
+            let mut place = u64::from(value.earlier.trailing_ones() % 32);
+            coder.bits(&mut place, 5)?;
+            value.earlier = !(1 << place);
+        } else {
+            coder.flag(&mut some)?;
+            if !some {
+                *ack = None;
+                return Ok(());
+            }
+            coder.u32(&mut value.earlier)?;
+            if value.earlier.count_zeros() < 2 {
+                return Err(WireError::OutOfRange { what: "acknowledgement" });
+            }
+        }
+    }
+    value.latest.wire(coder)?;
+    *ack = Some(value);
+    Ok(())
+}
+
+impl Wire for Extras {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.latest.wire(coder)?;
-        coder.u32(&mut self.earlier)
+        coder.flag(&mut self.ping)?;
+        coder.option(&mut self.pong)
     }
 }
 
@@ -150,37 +229,52 @@ impl Message {
         Ok(())
     }
 
-    /// Eight bytes at a time. [`Coder::bytes`] wants a vector; what is sent to many stays shared this way.
+    /// [`Coder::bytes`] wants a vector; what is sent to many stays shared this way.
     fn wire_bytes<C: Coder>(&mut self, length: usize, coder: &mut C) -> Result<(), WireError> {
         if !C::READS {
-            return self.bytes.chunks(8).try_for_each(|chunk| {
-                let mut word = [0; 8];
-                word[..chunk.len()].copy_from_slice(chunk);
-                coder.bits(&mut u64::from_le_bytes(word), 8 * chunk.len() as u32)
-            });
+            return write_bytes(&self.bytes, coder);
         }
         let mut bytes = Vec::with_capacity(length);
-        while bytes.len() < length {
-            let mut word = 0;
-            let chunk = (length - bytes.len()).min(8);
-            coder.bits(&mut word, 8 * chunk as u32)?;
-            bytes.extend_from_slice(&word.to_le_bytes()[..chunk]);
-        }
+        read_bytes(&mut bytes, length, coder)?;
         self.bytes = bytes.into();
         Ok(())
     }
 }
 
+/// Eight bytes at a time.
+pub(super) fn write_bytes(bytes: &[u8], coder: &mut impl Coder) -> Result<(), WireError> {
+    bytes.chunks(8).try_for_each(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        coder.bits(&mut u64::from_le_bytes(word), 8 * chunk.len() as u32)
+    })
+}
+
+/// Appends `length` bytes, eight at a time.
+pub(super) fn read_bytes(bytes: &mut Vec<u8>, length: usize, coder: &mut impl Coder) -> Result<(), WireError> {
+    let end = bytes.len() + length;
+    while bytes.len() < end {
+        let mut word = 0;
+        let chunk = (end - bytes.len()).min(8);
+        coder.bits(&mut word, 8 * chunk as u32)?;
+        bytes.extend_from_slice(&word.to_le_bytes()[..chunk]);
+    }
+    Ok(())
+}
+
 impl Example for Header {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        let seq = Seq(rng.u16(..));
-        let ack = rng.bool().then(|| Ack { latest: Seq(rng.u16(..)), earlier: rng.u32(..) });
+        let ack = rng.bool().then(|| Ack {
+            latest: Short::of(rng.u64(..)),
+            earlier: [u32::MAX, !(1 << rng.u32(..32)), rng.u32(..), 0][rng.usize(0..4)],
+        });
         let pong = rng.bool().then(|| Pong {
-            pinged: Seq(rng.u16(..)),
+            pinged: Short::of(rng.u64(..)),
             received_us: rng.u64(..) >> rng.u32(64 - RECEIVED_BITS..64),
             held_us: rng.u64(..) >> rng.u32(64 - HELD_BITS..64),
         });
-        Self { seq, ack, ping: rng.bool(), pong }
+        let extras = rng.bool().then(|| Extras { ping: rng.bool(), pong });
+        Self { number: Short::of(rng.u64(..)), asks_for_ack: rng.bool(), ack, extras }
     }
 }
 
@@ -194,5 +288,40 @@ impl Example for Messages {
             Message { id, bytes }
         });
         Self(messages.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::measure;
+
+    #[test]
+    fn a_number_is_found_again_from_its_lowest_bits() {
+        for seed in 0..1_000 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let number = rng.u64(..1 << 20);
+            let known = (number + rng.u64(..16_384)).saturating_sub(8_191);
+            assert_eq!(Short::of(number).near(known), Some(number), "{number} near {known}");
+            let next = number + 1 + rng.u64(..16_384);
+            assert_eq!(Short::of(number).before(next), Some(number), "{number} before {next}");
+        }
+        assert_eq!(Short::of(16_383).near(3), None);
+        assert_eq!(Short::of(16_383).before(3), None);
+        assert_eq!(Short::of(0).before(0), None);
+    }
+
+    #[test]
+    fn a_header_takes_31_bits_when_nothing_is_missing_and_few_more_when_one_is() {
+        let bits = |earlier| {
+            let ack = Some(Ack { latest: Short::of(70), earlier });
+            measure(&mut Header { ack, ..Header::default() })
+        };
+        assert_eq!([bits(u32::MAX), bits(!(1 << 31)), bits(!1), bits(!0b11), bits(0)], [31, 37, 37, 65, 65]);
+        assert_eq!(measure(&mut Header::default()), 19);
+        let pong = Some(Pong::default());
+        let ack = Some(Ack::default());
+        let mut fullest = Header { ack, extras: Some(Extras { ping: true, pong }), ..Header::default() };
+        assert_eq!(measure(&mut fullest) + 2, MAX_HEADER_BITS);
     }
 }

@@ -5,6 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::impair::{Impairer, Impairment};
+use crate::wire::{Coder, Wire};
+
+pub(super) fn path(loss: f32, delay_ms: u64, seed: u64) -> Impairment {
+    Impairment { loss, delay: ms(delay_ms), seed, ..Impairment::default() }
+}
 
 pub(super) struct Pair {
     pub(super) ends: [End; 2],
@@ -22,6 +27,10 @@ pub(super) struct End {
     pub(super) tick_ms: u64,
     /// Whether it writes a body every tick.
     pub(super) talks: bool,
+    /// If it writes a body of so many bytes a tick, or of as many as it may; and after it what else is due.
+    pub(super) talks_at_most: Option<usize>,
+    /// Whether its bodies ask for no acknowledgement.
+    pub(super) quiet: bool,
     /// Its clock is ahead of the harness' by this.
     pub(super) clock_ahead: Duration,
     pub(super) sent: Vec<SentDatagram>,
@@ -29,6 +38,9 @@ pub(super) struct End {
     pub(super) delivered: Vec<(u64, u64)>,
     delivered_numbers: BTreeSet<u64>,
     pub(super) pongs: Vec<LinkEvent>,
+    /// Blocks that arrived, and when; and how many of its own are known to have.
+    pub(super) blocks: Vec<(Bytes, u64)>,
+    pub(super) blocks_sent: usize,
     first_seq: Seq,
     max_timeout: Duration,
     /// All older ones that asked for an acknowledgement have a fate.
@@ -40,6 +52,7 @@ pub(super) struct SentDatagram {
     pub(super) bytes: Vec<u8>,
     pub(super) asks_for_ack: bool,
     pub(super) messages: Vec<u64>,
+    pub(super) body_bytes: usize,
     pub(super) fate: Option<LinkEvent>,
 }
 
@@ -110,11 +123,11 @@ impl Pair {
         while let Some(entry) = self.on_the_way.first_entry().filter(|entry| entry.key().0 <= ms(self.now_ms)) {
             let (to, bytes) = entry.remove();
             let from = &self.ends[1 - to];
-            let (seq, body) = from.number_and_body(&bytes);
+            let (seq, body) = from.seq_and_body(&bytes);
             self.ends[to].take(self.now_ms, &bytes, seq, body);
         }
         for from in 0..2 {
-            if let Some(bytes) = self.ends[from].act(self.now_ms) {
+            for bytes in self.ends[from].act(self.now_ms) {
                 self.carry(from, &bytes);
             }
         }
@@ -137,11 +150,15 @@ impl End {
             link: Link::new(config),
             tick_ms,
             talks: false,
+            talks_at_most: None,
+            quiet: false,
             clock_ahead: Duration::ZERO,
             sent: Vec::new(),
             delivered: Vec::new(),
             delivered_numbers: BTreeSet::new(),
             pongs: Vec::new(),
+            blocks: Vec::new(),
+            blocks_sent: 0,
             settled: 0,
         }
     }
@@ -160,39 +177,73 @@ impl End {
             let mut number = 0;
             body.u64(&mut number).expect("a body");
             assert_eq!(number, u64::from(seq.0), "the body of another datagram");
+            let taken = self.link.received_number().expect("one was taken");
+            assert_eq!(taken % 16_384, number % 16_384);
         }
         self.poll(now_ms);
     }
 
-    /// A datagram, if it is time for one.
-    fn act(&mut self, now_ms: u64) -> Option<Vec<u8>> {
+    /// The datagrams that it is time for: one, or with a budget or a block as many as the link wants to send.
+    fn act(&mut self, now_ms: u64) -> Vec<Vec<u8>> {
         let now = self.local(now_ms);
         self.link.handle_timeout(now);
         self.poll(now_ms);
+        let mut written = Vec::new();
+        if self.wants(now) && now_ms.is_multiple_of(self.tick_ms) || self.is_talk_due(now_ms) {
+            written.push(self.write(now_ms, self.is_talk_due(now_ms)));
+        }
+        self.check_all_settled(now_ms);
+        let writes_more = self.link.budget.is_some() || self.link.sender.is_some();
+        while writes_more && self.wants(now) {
+            written.push(self.write(now_ms, false));
+        }
+        written
+    }
+
+    fn is_talk_due(&self, now_ms: u64) -> bool {
+        (self.talks || self.talks_at_most.is_some()) && now_ms.is_multiple_of(self.tick_ms)
+    }
+
+    fn wants(&mut self, now: LocalTime) -> bool {
+        self.link.handle_timeout(now);
         let wants = self.link.wants_to_send(now);
         let deadline = self.link.next_deadline();
         assert_eq!(deadline.is_some_and(|deadline| deadline <= now), wants, "the deadline is {deadline:?} at {now:?}");
-        self.check_all_settled(now_ms);
-        let ticks = now_ms.is_multiple_of(self.tick_ms);
-        (ticks && (wants || self.talks)).then(|| self.write(now_ms))
+        wants
     }
 
-    pub(super) fn write(&mut self, now_ms: u64) -> Vec<u8> {
-        let (now, talks, mut bytes) = (self.local(now_ms), self.talks, Vec::new());
+    pub(super) fn write(&mut self, now_ms: u64, talks: bool) -> Vec<u8> {
+        let (now, mut bytes, mut body_bits) = (self.local(now_ms), Vec::new(), 0);
         let budget = self.link.body_budget_bits(now);
-        assert!(budget >= 8 * MIN_BODY_BYTES);
-        let seq = self.link.write_datagram(now, &mut bytes, |writer, seq| {
-            if talks {
+        assert!(budget >= 8 * MIN_BODY_BYTES || self.link.budget.is_some());
+        let most = self.talks_at_most;
+        let body = |writer: &mut Writer<'_>, seq: Seq| {
+            if let Some(most) = most.filter(|_| talks) {
+                body_bits = (8 * most).min(budget);
+                writer.append(&[0x5a; MAX_DATAGRAM], body_bits);
+            } else if talks {
+                body_bits = budget;
                 writer.bits(&mut u64::from(seq.0), 64).expect("a writer refuses nothing");
                 writer.append(&[0x5a; MAX_DATAGRAM], budget - 64);
             }
-        });
-        assert!(bytes.len() <= MAX_DATAGRAM && (!talks || bytes.len() == MAX_DATAGRAM), "{} bytes", bytes.len());
+        };
+        let number = self.link.next_number();
+        let seq = if self.quiet {
+            self.link.write_datagram_quietly(now, &mut bytes, body)
+        } else {
+            self.link.write_datagram(now, &mut bytes, body)
+        };
+        assert_eq!(self.link.number_of(seq), number);
+        let is_full = bytes.len() == MAX_DATAGRAM || !talks || most.is_some();
+        assert!(bytes.len() <= MAX_DATAGRAM && is_full, "{} bytes", bytes.len());
         assert_eq!(seq, self.seq_of(self.sent.len()));
         let (header, messages) = parts(&bytes);
         let messages: Vec<_> = messages.0.iter().map(|message| number_of(&message.bytes)).collect();
-        let asks_for_ack = talks || header.ping || !messages.is_empty();
-        self.sent.push(SentDatagram { at_ms: now_ms, bytes: bytes.clone(), asks_for_ack, messages, fate: None });
+        let ping = header.extras.is_some_and(|extras| extras.ping);
+        let asks_for_ack = body_bits > 0 && !self.quiet || ping || !messages.is_empty() || has_slice(&bytes);
+        assert_eq!(header.asks_for_ack, asks_for_ack);
+        let (at_ms, body_bytes) = (now_ms, body_bits / 8);
+        self.sent.push(SentDatagram { at_ms, bytes: bytes.clone(), asks_for_ack, messages, body_bytes, fate: None });
         self.poll(now_ms);
         bytes
     }
@@ -203,6 +254,7 @@ impl End {
                 LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
                     let back = seq.distance_to(self.seq_of(self.sent.len()));
                     let sent = self.sent.len().checked_sub(back.cast_unsigned().into()).expect("it was sent");
+                    self.check_acked_set(seq, &event);
                     let before = self.sent[sent].fate.replace(event.clone());
                     assert_eq!(before, None, "reported again: {event:?}");
                 }
@@ -212,6 +264,8 @@ impl End {
                     self.delivered.push((number, now_ms));
                 }
                 LinkEvent::Pong { .. } => self.pongs.push(event),
+                LinkEvent::Block(block) => self.blocks.push((block, now_ms)),
+                LinkEvent::BlockSent => self.blocks_sent += 1,
             }
         }
     }
@@ -227,12 +281,23 @@ impl End {
         }
     }
 
+    fn check_acked_set(&self, seq: Seq, event: &LinkEvent) {
+        let number = self.link.number_of(seq);
+        let has = self.link.acked_set().is_some_and(|(newest, mask)| {
+            newest == number || (number + 1..=number + 32).contains(&newest) && mask >> (newest - number - 1) & 1 == 1
+        });
+        let is_old = self.link.acked_set().is_some_and(|(newest, _)| newest > number + 32);
+        assert_eq!(has, matches!(event, LinkEvent::Acked(_)) && !is_old, "{event:?}");
+    }
+
     fn seq_of(&self, sent: usize) -> Seq {
         Seq(self.first_seq.0.wrapping_add(sent as u16))
     }
 
-    fn number_and_body(&self, bytes: &[u8]) -> (Seq, bool) {
-        (parts(bytes).0.seq, bytes.len() == MAX_DATAGRAM && self.talks)
+    fn seq_and_body(&self, bytes: &[u8]) -> (Seq, bool) {
+        let shown = parts(bytes).0.number;
+        let number = shown.before(self.link.next_number()).expect("it was sent");
+        (seq_of(number), bytes.len() == MAX_DATAGRAM && self.talks)
     }
 }
 
@@ -240,6 +305,20 @@ impl End {
 pub(super) fn parts(bytes: &[u8]) -> (Header, Messages) {
     let (mut header, mut messages, mut reader) = (Header::default(), Messages::default(), Reader::new(bytes));
     header.wire(&mut reader).expect("a header");
-    messages.wire(&mut reader).expect("messages");
+    if header.extras.is_some() {
+        messages.wire(&mut reader).expect("messages");
+    }
     (header, messages)
+}
+
+fn has_slice(bytes: &[u8]) -> bool {
+    let (mut header, mut messages, mut reader) = (Header::default(), Messages::default(), Reader::new(bytes));
+    let (mut set, mut has_slice) = (None::<ReceivedSet>, false);
+    header.wire(&mut reader).expect("a header");
+    if header.extras.is_some() {
+        messages.wire(&mut reader).expect("messages");
+        reader.option(&mut set).expect("a set");
+        reader.flag(&mut has_slice).expect("a flag");
+    }
+    has_slice
 }

@@ -1,7 +1,9 @@
 //! Reliable messages that are not known to have arrived.
 //!
-//! A message is *due* until a datagram carries it, and again when that datagram is lost; it leaves when any datagram that
-//! carried it is acknowledged, or when it is due and no longer useful.
+//! A message *waits* until a datagram carries it, and again when that datagram is lost; it leaves when any datagram that
+//! carried it is acknowledged, or when it waits and is no longer useful. It is *due* from its `leave_by` on, at once when
+//! it was lost, and when as much waits as a datagram holds: small messages travel together (reference 004). What waits
+//! and is not due goes along with any datagram that has room.
 //!
 //! Invariants:
 //! 1. Ids ascend (wrapping), and all are within one [`MESSAGE_WINDOW`]: the receiver tells copies apart by that
@@ -21,8 +23,12 @@ use crate::time::LocalTime;
 /// taken for lost. All within a sender's memory of datagrams, as a due message leaves with the next few of them.
 const CARRIERS: usize = 4;
 
+/// What an id takes that is the next one, and one at the other end of the window.
+const LEAST_ID_BITS: usize = 5;
+const MOST_ID_BITS: usize = 15;
+
 /// The smallest place that a message could need: flag, shortest id, length.
-const LEAST_BITS: usize = 1 + 5 + 10;
+const LEAST_BITS: usize = 1 + LEAST_ID_BITS + 10;
 
 /// The queue of reliable messages is full, or the oldest of them has been waiting for [`MESSAGE_WINDOW`] newer ones: the
 /// peer acknowledges too little.
@@ -35,6 +41,8 @@ pub(super) struct Outbox {
     queue: VecDeque<Outgoing>,
     bound: usize,
     next: u32,
+    /// As many bits of waiting messages make a datagram full.
+    full_bits: usize,
 }
 
 #[derive(Debug)]
@@ -42,6 +50,8 @@ struct Outgoing {
     id: u32,
     bytes: Bytes,
     useful_until: LocalTime,
+    /// When it has waited long enough for company.
+    leave_by: LocalTime,
     /// Datagrams that carried it, the latest first; the first `carried` count.
     carriers: [Seq; CARRIERS],
     carried: u8,
@@ -49,11 +59,16 @@ struct Outgoing {
 }
 
 impl Outbox {
-    pub(super) fn new(bound: usize, first: u32) -> Self {
-        Self { queue: VecDeque::new(), bound, next: first }
+    pub(super) fn new(bound: usize, first: u32, full_bits: usize) -> Self {
+        Self { queue: VecDeque::new(), bound, next: first, full_bits }
     }
 
-    pub(super) fn push(&mut self, bytes: Bytes, useful_until: Option<LocalTime>) -> Result<(), QueueFull> {
+    pub(super) fn push(
+        &mut self,
+        bytes: Bytes,
+        useful_until: Option<LocalTime>,
+        leave_by: Option<LocalTime>,
+    ) -> Result<(), QueueFull> {
         assert!(bytes.len() <= MAX_MESSAGE, "a message of {} bytes", bytes.len());
         let span = self.queue.front().map_or(0, |oldest| self.next.wrapping_sub(oldest.id));
         if self.queue.len() >= self.bound || span >= MESSAGE_WINDOW {
@@ -63,6 +78,7 @@ impl Outbox {
             id: self.next,
             bytes,
             useful_until: useful_until.unwrap_or(LocalTime::MAX),
+            leave_by: leave_by.unwrap_or(LocalTime::ZERO),
             carriers: [Seq::default(); CARRIERS],
             carried: 0,
             in_flight: false,
@@ -78,14 +94,16 @@ impl Outbox {
         (before - self.queue.len()) as u64
     }
 
-    /// Fills `picked` with the oldest due messages that fit into so many bits; one that does not fit makes place for
-    /// smaller ones.
-    pub(super) fn pick(&self, budget_bits: usize, picked: &mut Messages) {
+    /// Fills `picked` with messages that fit into so many bits: the oldest due ones, then the oldest that wait for
+    /// company; one that does not fit makes place for smaller ones.
+    pub(super) fn pick(&self, now: LocalTime, budget_bits: usize, picked: &mut Messages) {
         picked.0.clear();
-        let (mut left, mut previous) = (budget_bits - 1, None); // The flag at the end.
-        for due in self.queue.iter().filter(|message| !message.in_flight) {
+        let Some(mut left) = budget_bits.checked_sub(1) else { return }; // The flag at the end.
+        let all_due = self.is_full() || self.waiting().all(|message| message.is_due(now));
+        let mut previous = None;
+        for due in self.waiting().filter(|message| all_due || message.is_due(now)) {
             if left < LEAST_BITS {
-                break;
+                return;
             }
             let mut message = Message { id: due.id, bytes: due.bytes.clone() };
             let bits = message.bits_after(previous);
@@ -95,6 +113,22 @@ impl Outbox {
                 picked.0.push(message);
             }
         }
+        if !all_due {
+            self.pick_company(now, left, picked);
+        }
+    }
+
+    /// What is not due, as far as it fits wherever it comes to stand between the others.
+    fn pick_company(&self, now: LocalTime, mut left: usize, picked: &mut Messages) {
+        for message in self.waiting().filter(|message| !message.is_due(now)) {
+            let most_bits = if picked.0.is_empty() { 32 } else { MOST_ID_BITS } + 1 + 10 + 8 * message.bytes.len();
+            if most_bits <= left {
+                left -= most_bits;
+                picked.0.push(Message { id: message.id, bytes: message.bytes.clone() });
+            }
+        }
+        let oldest = self.queue.front().map_or(0, |message| message.id);
+        picked.0.sort_unstable_by_key(|message| message.id.wrapping_sub(oldest));
     }
 
     /// The datagram `seq` leaves with these messages. Returns how many of them were sent before.
@@ -115,10 +149,11 @@ impl Outbox {
         self.queue.retain(|message| !message.was_in(seq));
     }
 
-    /// What travelled again since is not due, although an earlier copy is lost.
+    /// What travelled again since does not wait, although an earlier copy is lost.
     pub(super) fn handle_lost(&mut self, seq: Seq) {
         for message in self.queue.iter_mut().filter(|message| message.in_flight && message.carriers[0] == seq) {
             message.in_flight = false;
+            message.leave_by = LocalTime::ZERO;
         }
     }
 
@@ -126,14 +161,31 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// Whether there is something to send at `now`.
-    pub(super) fn has_due(&self, now: LocalTime) -> bool {
-        self.queue.iter().any(|message| !message.in_flight && message.useful_until > now)
+    /// The bits that the smallest message which is due takes in a datagram of its own.
+    pub(super) fn least_due_bits(&self, now: LocalTime) -> Option<usize> {
+        let full = self.is_full();
+        let due = self.waiting().filter(|message| (full || message.is_due(now)) && message.useful_until > now);
+        due.map(|message| Messages::bits_of_one(message.bytes.len())).min()
     }
 
-    /// Whether there is something to send, or to drop.
-    pub(super) fn has_any_due(&self) -> bool {
-        self.queue.iter().any(|message| !message.in_flight)
+    /// When something is to be sent, or to be dropped; `payable_at` says when so many bits can be.
+    pub(super) fn deadline(&self, payable_at: impl Fn(usize) -> LocalTime) -> Option<LocalTime> {
+        let full = self.is_full();
+        let deadlines = self.waiting().map(|message| {
+            let due = if full { LocalTime::ZERO } else { message.leave_by };
+            due.max(payable_at(Messages::bits_of_one(message.bytes.len()))).min(message.useful_until)
+        });
+        deadlines.min()
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Outgoing> {
+        self.queue.iter().filter(|message| !message.in_flight)
+    }
+
+    /// Whether what waits makes a datagram full.
+    fn is_full(&self) -> bool {
+        let bits = self.waiting().map(|message| 1 + 10 + LEAST_ID_BITS + 8 * message.bytes.len());
+        bits.sum::<usize>() >= self.full_bits
     }
 
     fn find(&mut self, id: u32) -> Option<&mut Outgoing> {
@@ -144,6 +196,10 @@ impl Outbox {
 }
 
 impl Outgoing {
+    fn is_due(&self, now: LocalTime) -> bool {
+        self.leave_by <= now
+    }
+
     fn was_in(&self, seq: Seq) -> bool {
         self.carriers[..usize::from(self.carried)].contains(&seq)
     }
@@ -157,14 +213,14 @@ mod tests {
     const ROOM: usize = 5_000;
 
     fn outbox(bound: usize, messages: usize) -> Outbox {
-        let mut outbox = Outbox::new(bound, u32::MAX - 5);
-        (0..messages).for_each(|number| outbox.push(vec![number as u8; 4].into(), None).expect("there is room"));
+        let mut outbox = Outbox::new(bound, u32::MAX - 5, ROOM);
+        (0..messages).for_each(|number| outbox.push(vec![number as u8; 4].into(), None, None).expect("there is room"));
         outbox
     }
 
     fn pick(outbox: &Outbox, budget_bits: usize) -> Messages {
         let mut picked = Messages::default();
-        outbox.pick(budget_bits, &mut picked);
+        outbox.pick(LocalTime::ZERO, budget_bits, &mut picked);
         picked
     }
 
@@ -189,9 +245,9 @@ mod tests {
 
     #[test]
     fn the_oldest_go_first_and_a_large_one_does_not_hold_up_small_ones() {
-        let mut outbox = Outbox::new(8, 0);
+        let mut outbox = Outbox::new(8, 0, ROOM);
         for length in [100, 400, 10] {
-            outbox.push(vec![0; length].into(), None).expect("there is room");
+            outbox.push(vec![0; length].into(), None, None).expect("there is room");
         }
         let ids: Vec<_> = pick(&outbox, 8 * 150).0.iter().map(|message| message.id).collect();
         assert_eq!(ids, [0, 2]);
@@ -209,23 +265,62 @@ mod tests {
     #[test]
     fn a_full_queue_refuses_and_an_acknowledgement_makes_room() {
         let mut outbox = outbox(8, 8);
-        assert_eq!(outbox.push(Bytes::new(), None), Err(QueueFull));
+        assert_eq!(outbox.push(Bytes::new(), None, None), Err(QueueFull));
         carry(&mut outbox, 1);
         outbox.handle_acked(Seq(1));
-        assert_eq!(outbox.push(Bytes::new(), None), Ok(()));
+        assert_eq!(outbox.push(Bytes::new(), None, None), Ok(()));
     }
 
     #[test]
     fn what_is_no_longer_useful_goes_unless_it_is_under_way() {
-        let (mut outbox, at) = (Outbox::new(8, 0), LocalTime::from_millis);
-        outbox.push(Bytes::from_static(b"a"), Some(at(100))).expect("there is room");
+        let (mut outbox, at) = (Outbox::new(8, 0, ROOM), LocalTime::from_millis);
+        outbox.push(Bytes::from_static(b"a"), Some(at(100)), None).expect("there is room");
         carry(&mut outbox, 1);
-        outbox.push(Bytes::from_static(b"b"), Some(at(100))).expect("there is room");
-        assert!(outbox.has_due(at(99)) && !outbox.has_due(at(100)) && outbox.has_any_due());
+        outbox.push(Bytes::from_static(b"b"), Some(at(100)), None).expect("there is room");
+        assert!(outbox.least_due_bits(at(99)).is_some() && outbox.least_due_bits(at(100)).is_none());
+        assert_eq!(outbox.deadline(|_| LocalTime::ZERO), Some(LocalTime::ZERO));
         assert_eq!(outbox.expire(at(100)), 1);
         outbox.handle_lost(Seq(1));
         assert_eq!(outbox.expire(at(100)), 1);
         assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn a_message_that_may_wait_leaves_by_its_time_with_company_or_when_a_datagram_is_full() {
+        let at = LocalTime::from_millis;
+        let mut outbox = Outbox::new(64, 0, ROOM);
+        let push = |outbox: &mut Outbox, length: usize, leave_by| {
+            outbox.push(vec![0; length].into(), None, leave_by).expect("there is room");
+        };
+        let due = |outbox: &Outbox, now| outbox.least_due_bits(now).is_some();
+        let picked = |outbox: &Outbox, now, room| {
+            let mut picked = Messages::default();
+            outbox.pick(now, room, &mut picked);
+            assert!(crate::wire::measure(&mut picked) <= room.max(1));
+            picked.0.iter().map(|message| message.id).collect::<Vec<_>>()
+        };
+        push(&mut outbox, 20, Some(at(100)));
+        assert!(!due(&outbox, at(99)) && due(&outbox, at(100)));
+        assert_eq!(outbox.deadline(|_| at(7)), Some(at(100)));
+        assert_eq!(outbox.deadline(|_| at(170)), Some(at(170)));
+        assert_eq!(picked(&outbox, at(50), ROOM), [0], "what leaves anyway takes it along");
+        push(&mut outbox, 30, None);
+        push(&mut outbox, 20, Some(at(90)));
+        assert_eq!(picked(&outbox, at(50), ROOM), [0, 1, 2]);
+        assert_eq!(picked(&outbox, at(50), 300), [1], "the due one first");
+        assert_eq!(picked(&outbox, at(95), 500), [1, 2]);
+        outbox.note_carried(Seq(1), &Messages(vec![Message { id: 1, ..Message::default() }]));
+        assert!(!due(&outbox, at(50)));
+        (0..30).for_each(|_| push(&mut outbox, 10, Some(at(1_000))));
+        assert!(!due(&outbox, at(50)));
+        push(&mut outbox, 300, Some(at(1_000)));
+        assert!(due(&outbox, at(50)), "they fill a datagram");
+        outbox.handle_acked(Seq(1));
+        let mut all = Messages::default();
+        outbox.pick(at(50), ROOM, &mut all);
+        outbox.note_carried(Seq(2), &all);
+        outbox.handle_lost(Seq(2));
+        assert!(due(&outbox, at(50)), "what was lost does not wait again");
     }
 
     /// One message never gets through while thousands of newer ones do: new ones are refused in the end, and whatever
@@ -236,7 +331,7 @@ mod tests {
         carry(&mut outbox, 0);
         let mut refused = false;
         for number in 1..3_000 {
-            refused = outbox.push(Bytes::new(), None).is_err();
+            refused = outbox.push(Bytes::new(), None, None).is_err();
             if refused {
                 break;
             }

@@ -4,7 +4,7 @@
 //! The owner records while it writes a datagram, and takes at [`LinkEvent::Acked`](super::LinkEvent::Acked) (a new base)
 //! and at [`LinkEvent::Lost`](super::LinkEvent::Lost) (dirty again).
 //!
-//! Invariant: nothing is remembered of datagrams 256 and more before the newest. A link has half as many in flight,
+//! Invariant: nothing is remembered of datagrams 1,024 and more before the newest. A link has half as many in flight,
 //! so an owner that polls the reports after each write or after some never loses any. Cost: a binary search; storage is
 //! recycled, and empty logs hold none.
 
@@ -15,7 +15,7 @@ use super::SENT_WINDOW;
 use crate::ids::Seq;
 
 /// How far back a log goes: those in flight, and as many that were reported but not asked for yet.
-const WINDOW: i16 = 2 * SENT_WINDOW.cast_signed();
+const WINDOW: i16 = 2 * SENT_WINDOW as i16;
 
 /// What each datagram in flight carried.
 #[derive(Clone, Debug)]

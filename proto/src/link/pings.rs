@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use super::format::{HELD_BITS, Pong, RECEIVED_BITS};
-use crate::ids::Seq;
+use super::format::{HELD_BITS, Pong, RECEIVED_BITS, Short};
 use crate::time::LocalTime;
 
 /// How often to ping.
@@ -37,7 +36,7 @@ pub(super) struct Pings {
     /// Smoothed, zero before the first answer.
     round_trip: Duration,
     /// The newest ping of the peer's that has no answer yet, and when it arrived.
-    asked: Option<(Seq, LocalTime)>,
+    asked: Option<(u64, LocalTime)>,
 }
 
 impl Pings {
@@ -59,13 +58,13 @@ impl Pings {
         // A datagram may be handed over after the tick's `now`, with its true time of arrival: then nothing was held.
         let (received_us, held_us) = (arrived.micros(), now.since(arrived).as_micros() as u64);
         let told = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
-        told.then_some(Pong { pinged, received_us, held_us })
+        told.then_some(Pong { pinged: Short::of(pinged), received_us, held_us })
     }
 
-    pub(super) fn handle_ping(&mut self, now: LocalTime, seq: Seq) {
-        let newer = self.asked.is_none_or(|(asked, _)| seq.newer_than(asked));
+    pub(super) fn handle_ping(&mut self, now: LocalTime, number: u64) {
+        let newer = self.asked.is_none_or(|(asked, _)| number > asked);
         if newer {
-            self.asked = Some((seq, now));
+            self.asked = Some((number, now));
         }
     }
 
@@ -120,10 +119,10 @@ mod tests {
     fn the_newest_ping_is_answered_once_with_the_time_it_waited() {
         let (mut pings, at) = (Pings::new(None), LocalTime::from_millis);
         assert_eq!(pings.deadline(), None);
-        pings.handle_ping(at(100), Seq(7));
-        pings.handle_ping(at(110), Seq(6));
-        assert_eq!(pings.pong(at(130)), Some(Pong { pinged: Seq(7), received_us: 100_000, held_us: 30_000 }));
-        assert_eq!(pings.pong(at(90)), Some(Pong { pinged: Seq(7), received_us: 100_000, held_us: 0 }));
+        pings.handle_ping(at(100), 7);
+        pings.handle_ping(at(110), 6);
+        assert_eq!(pings.pong(at(130)), Some(Pong { pinged: Short::of(7), received_us: 100_000, held_us: 30_000 }));
+        assert_eq!(pings.pong(at(90)), Some(Pong { pinged: Short::of(7), received_us: 100_000, held_us: 0 }));
         pings.note_sent(at(130), false);
         assert_eq!(pings.pong(at(130)), None);
     }
@@ -131,11 +130,11 @@ mod tests {
     #[test]
     fn an_answer_that_does_not_fit_its_fields_is_not_given() {
         let mut pings = Pings::new(None);
-        pings.handle_ping(LocalTime::from_millis(1_000), Seq(1));
+        pings.handle_ping(LocalTime::from_millis(1_000), 1);
         assert_eq!(pings.pong(LocalTime::from_millis(17_778)), None);
         assert!(pings.pong(LocalTime::from_millis(17_777)).is_some());
         let mut pings = Pings::new(None);
-        pings.handle_ping(LocalTime::MAX, Seq(1));
+        pings.handle_ping(LocalTime::MAX, 1);
         assert_eq!(pings.pong(LocalTime::MAX), None);
     }
 }

@@ -3,12 +3,11 @@
 //! Invariant: `earlier` tells the 32 datagrams before `latest`; of older ones nothing is known, and they are refused.
 
 use super::LinkConfig;
-use super::format::Ack;
-use crate::ids::Seq;
+use super::format::{Ack, Short};
 use crate::time::LocalTime;
 
 /// How many datagrams before the latest can still be taken and acknowledged.
-pub(super) const EARLIER: i16 = 32;
+pub(super) const EARLIER: u64 = 32;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Freshness {
@@ -17,38 +16,71 @@ pub(super) enum Freshness {
     TooOld,
 }
 
+/// A number, and which of the 32 before it belong to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NumberSet {
+    latest: Option<u64>,
+    earlier: u32,
+}
+
+impl NumberSet {
+    /// The newest member, and from the lowest bit up: the one 1, 2, ... before it.
+    pub(super) fn get(&self) -> Option<(u64, u32)> {
+        self.latest.map(|latest| (latest, self.earlier))
+    }
+
+    pub(super) fn freshness(&self, number: u64) -> Freshness {
+        let Some(latest) = self.latest.filter(|&latest| number <= latest) else { return Freshness::Fresh };
+        match latest - number {
+            0 => Freshness::Duplicate,
+            back if back > EARLIER => Freshness::TooOld,
+            back if self.earlier >> (back - 1) & 1 == 1 => Freshness::Duplicate,
+            _ => Freshness::Fresh,
+        }
+    }
+
+    /// Adds a number; one that is too old is not remembered.
+    pub(super) fn insert(&mut self, number: u64) {
+        match self.latest {
+            None => self.latest = Some(number),
+            Some(latest) if number > latest => {
+                let with_latest = u64::from(self.earlier) << 1 | 1;
+                let steps = u32::try_from(number - latest - 1).unwrap_or(u32::MAX);
+                self.earlier = with_latest.checked_shl(steps).unwrap_or(0) as u32;
+                self.latest = Some(number);
+            }
+            Some(latest) if (1..=EARLIER).contains(&(latest - number)) => {
+                self.earlier |= 1 << (latest - number - 1);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Received {
-    latest: Option<Seq>,
-    earlier: u32,
+    numbers: NumberSet,
+    /// The datagram that was taken last.
+    last: Option<u64>,
     /// How many datagrams that asked for it have not been acknowledged, and since when the first of them waits.
     unacknowledged: u16,
     waiting_since: LocalTime,
 }
 
 impl Received {
-    pub(super) fn freshness(&self, seq: Seq) -> Freshness {
-        let Some(latest) = self.latest else { return Freshness::Fresh };
-        match latest.distance_to(seq) {
-            1.. => Freshness::Fresh,
-            0 => Freshness::Duplicate,
-            ahead if ahead < -EARLIER => Freshness::TooOld,
-            ahead if self.earlier >> (-ahead - 1) & 1 == 1 => Freshness::Duplicate,
-            _ => Freshness::Fresh,
-        }
+    /// The number of a datagram that shows these bits of it; `None` for one from before the first.
+    pub(super) fn number(&self, shown: Short) -> Option<u64> {
+        self.numbers.latest.map_or(Some(shown.first()), |latest| shown.near(latest))
+    }
+
+    pub(super) fn freshness(&self, number: u64) -> Freshness {
+        self.numbers.freshness(number)
     }
 
     /// Notes a fresh datagram.
-    pub(super) fn record(&mut self, now: LocalTime, seq: Seq, asks_for_ack: bool) {
-        match self.latest.map(|latest| latest.distance_to(seq)) {
-            None => self.latest = Some(seq),
-            Some(ahead @ 1..) => {
-                let with_latest = u64::from(self.earlier) << 1 | 1;
-                self.earlier = with_latest.checked_shl(ahead as u32 - 1).unwrap_or(0) as u32;
-                self.latest = Some(seq);
-            }
-            Some(ahead) => self.earlier |= 1 << (-ahead - 1),
-        }
+    pub(super) fn record(&mut self, now: LocalTime, number: u64, asks_for_ack: bool) {
+        self.numbers.insert(number);
+        self.last = Some(number);
         if asks_for_ack {
             if self.unacknowledged == 0 {
                 self.waiting_since = now;
@@ -57,13 +89,23 @@ impl Received {
         }
     }
 
+    /// See [`super::Link::received_number`].
+    pub(super) fn last(&self) -> Option<u64> {
+        self.last
+    }
+
     pub(super) fn ack(&self) -> Option<Ack> {
-        self.latest.map(|latest| Ack { latest, earlier: self.earlier })
+        self.numbers.get().map(|(latest, earlier)| Ack { latest: Short::of(latest), earlier })
     }
 
     /// A datagram has left, and with it [`Received::ack`].
     pub(super) fn note_acknowledged(&mut self) {
         self.unacknowledged = 0;
+    }
+
+    /// Whether the peer waits for an acknowledgement.
+    pub(super) fn owes_ack(&self) -> bool {
+        self.unacknowledged > 0
     }
 
     /// When an acknowledgement is owed even if nothing else is to be sent.
@@ -88,25 +130,28 @@ mod tests {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut received = Received::default();
-            let mut known = BTreeSet::new(); // Numbers that do not wrap.
-            let mut head = 65_500_i64; // The wire's numbers are the lowest 16 bits.
+            let mut known = BTreeSet::new();
+            let mut head = 16_300_u64; // The wire's numbers are the lowest 14 bits.
             for _ in 0..2_000 {
-                let number = head - rng.i64(0..50);
-                let latest: i64 = known.last().copied().unwrap_or(number);
+                let number = head - rng.u64(0..50);
+                let latest: u64 = known.last().copied().unwrap_or(number);
                 let expected = match () {
-                    () if number < latest - 32 => Freshness::TooOld,
+                    () if number + 32 < latest => Freshness::TooOld,
                     () if known.contains(&number) => Freshness::Duplicate,
                     () => Freshness::Fresh,
                 };
-                assert_eq!(received.freshness(Seq(number as u16)), expected, "seed {seed}");
+                assert_eq!(received.number(Short::of(number)), Some(number), "seed {seed}");
+                assert_eq!(received.freshness(number), expected, "seed {seed}");
                 if expected == Freshness::Fresh {
-                    received.record(LocalTime::ZERO, Seq(number as u16), true);
+                    received.record(LocalTime::ZERO, number, true);
                     known.insert(number);
+                    assert_eq!(received.last(), Some(number));
                 }
-                let told: Vec<_> = received.ack().expect("something was received").received().collect();
-                let latest = *known.last().expect("something was received");
-                let due: Vec<_> = known.range(latest - 32..).map(|&number| Seq(number as u16)).collect();
-                assert_eq!(told, due, "seed {seed}");
+                let (latest, earlier) = received.numbers.get().expect("something was received");
+                let told: BTreeSet<_> =
+                    (0..32).filter(|bit| earlier >> bit & 1 == 1).map(|bit| latest - 1 - bit).collect();
+                assert_eq!(Some(&latest), known.last());
+                assert_eq!(told, known.range(latest - 32..latest).copied().collect(), "seed {seed}");
                 head += [0, 1, 1, 2, 31, 40][rng.usize(0..6)];
             }
         }
@@ -115,23 +160,26 @@ mod tests {
     #[test]
     fn the_number_opposite_the_latest_is_old() {
         let mut received = Received::default();
-        received.record(LocalTime::ZERO, Seq(7), true);
-        assert_eq!(received.freshness(Seq(7 + 32_767)), Freshness::Fresh);
-        assert_eq!(received.freshness(Seq(7 + 32_768)), Freshness::TooOld);
+        received.record(LocalTime::ZERO, 20_000, true);
+        let seen = |number| received.number(Short::of(number)).map(|number| received.freshness(number));
+        assert_eq!(seen(20_000 + 8_191), Some(Freshness::Fresh));
+        assert_eq!(seen(20_000 + 8_192), Some(Freshness::TooOld));
     }
 
     #[test]
     fn an_acknowledgement_is_due_after_a_while_or_a_number_and_only_if_asked_for() {
         let config = LinkConfig::default();
         let (mut received, start) = (Received::default(), LocalTime::from_millis(10));
-        received.record(start, Seq(1), false);
+        received.record(start, 1, false);
         assert_eq!(received.ack_deadline(&config), None);
-        received.record(start, Seq(2), true);
+        assert!(!received.owes_ack());
+        received.record(start, 2, true);
         assert_eq!(received.ack_deadline(&config), Some(start + Duration::from_millis(25)));
         for number in 3..=9 {
-            received.record(start + Duration::from_millis(1), Seq(number), true);
+            received.record(start + Duration::from_millis(1), number, true);
         }
         assert_eq!(received.ack_deadline(&config), Some(start));
+        assert!(received.owes_ack());
         received.note_acknowledged();
         assert_eq!(received.ack_deadline(&config), None);
     }

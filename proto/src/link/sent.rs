@@ -5,10 +5,14 @@
 //! 2. All datagrams in flight are among the last [`SENT_WINDOW`]`- 1`: there is always a place for the next one.
 //! 3. `oldest` is not newer than the oldest one in flight.
 //!
-//! Cost: a look at those between `oldest` and `next`, usually a few.
+//! Cost: a look at those between `oldest` and `next`, usually a few. Memory: 24 bytes for each of the last 64 datagrams;
+//! for more, up to [`SENT_WINDOW`], only once so many were on their way, or taken for lost, within [`REMEMBERED`].
+
+use std::time::Duration;
 
 use super::SENT_WINDOW;
-use super::format::Ack;
+use super::chunk::Carried;
+use super::format::{Ack, Short};
 use super::received::EARLIER;
 use super::rtt::Rtt;
 use crate::ids::Seq;
@@ -18,25 +22,28 @@ use crate::wire::WireError;
 /// So many newer ones must have arrived before one is thought to be lost rather than overtaken. Source: RFC 9002, 6.1.1.
 const OVERTAKERS: usize = 3;
 
-/// What a datagram carried besides acknowledgements.
+/// Places of a new ring: a second at 60 a second.
+const FIRST_PLACES: usize = 64;
+
+/// A datagram that nobody has acknowledged is remembered so long, if there is room: an acknowledgement that comes late
+/// saves what would travel again. As long as the longest time-out.
+const REMEMBERED: Duration = Duration::from_secs(2);
+
+/// What a datagram carried besides acknowledgements, and whether the peer owes an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Cargo {
+    pub(super) asks_for_ack: bool,
     pub(super) ping: bool,
     pub(super) messages: bool,
-    pub(super) body: bool,
-}
-
-impl Cargo {
-    /// Whether the peer owes an acknowledgement.
-    pub(super) fn asks_for_ack(self) -> bool {
-        self.ping || self.messages || self.body
-    }
+    pub(super) slice: Option<Carried>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
     pub(super) at: LocalTime,
     pub(super) cargo: Cargo,
+    /// What it cost.
+    pub(super) bytes: u16,
     ping_open: bool,
     fate: Fate,
 }
@@ -60,58 +67,72 @@ pub(super) enum Verdict {
     NothingNew,
 }
 
+/// A datagram that counts as lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loss {
+    pub(super) number: u64,
+    pub(super) packet: Packet,
+    /// Nothing but time says so.
+    pub(super) by_timeout: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct SentPackets {
-    /// Ring of [`SENT_WINDOW`] places, by sequence.
+    /// By number, modulo its length, which is a power of two.
     ring: Box<[Packet]>,
-    next: Seq,
-    oldest: Seq,
-    /// How many were sent, as far as a sequence can look back.
-    sent: u16,
+    first: u64,
+    next: u64,
+    oldest: u64,
+    /// What was before this had been forgotten when the ring grew.
+    known_from: u64,
 }
 
 /// Which datagrams of those still looked at are acknowledged.
-#[derive(Clone, Copy)]
-struct Acked {
-    newest: Option<Seq>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    newest: Option<u64>,
     /// The one with [`OVERTAKERS`] of them from it on.
-    third: Option<Seq>,
+    third: Option<u64>,
 }
 
 impl SentPackets {
-    pub(super) fn new(first: Seq) -> Self {
-        let ring = vec![Packet::default(); SENT_WINDOW.into()].into_boxed_slice();
-        Self { ring, next: first, oldest: first, sent: 0 }
+    pub(super) fn new(first: u64) -> Self {
+        let ring = vec![Packet::default(); FIRST_PLACES].into_boxed_slice();
+        Self { ring, first, next: first, oldest: first, known_from: first }
     }
 
     /// The number that the next datagram will have.
-    pub(super) fn next(&self) -> Seq {
+    pub(super) fn next(&self) -> u64 {
         self.next
     }
 
+    /// The number that `seq` stands for: the one nearest to the next.
+    pub(super) fn number_of(&self, seq: Seq) -> u64 {
+        self.next.saturating_add_signed(Seq(self.next as u16).distance_to(seq).into())
+    }
+
     /// Notes that the next datagram leaves.
-    pub(super) fn push(&mut self, now: LocalTime, cargo: Cargo) {
-        *self.at_mut(self.next) = Packet { at: now, cargo, ping_open: cargo.ping, fate: Fate::InFlight };
-        self.next = self.next.next();
-        self.sent = (self.sent + 1).min(i16::MAX.cast_unsigned());
+    pub(super) fn push(&mut self, now: LocalTime, cargo: Cargo, bytes: u16) {
+        self.grow_if_needed(now);
+        *self.at_mut(self.next) = Packet { at: now, cargo, bytes, ping_open: cargo.ping, fate: Fate::InFlight };
+        self.next += 1;
     }
 
-    /// Refuses acknowledgements of datagrams that were never sent.
-    pub(super) fn check(&self, ack: Ack) -> Result<(), WireError> {
-        let age_of_latest = i32::from(ack.latest.distance_to(self.next));
-        let bits = 32 - ack.earlier.leading_zeros();
-        if age_of_latest <= 0 || age_of_latest + bits.cast_signed() > i32::from(self.sent) {
-            return Err(WireError::OutOfRange { what: "acknowledged sequence" });
-        }
-        Ok(())
+    /// The numbers that the peer says it has received, the oldest first. Refuses those of datagrams that were never sent.
+    pub(super) fn check(&self, ack: Ack) -> Result<(u64, u32), WireError> {
+        let latest = ack.latest.before(self.next).filter(|latest| {
+            let bits = u64::from(32 - ack.earlier.leading_zeros());
+            *latest >= self.first + bits
+        });
+        latest.map(|latest| (latest, ack.earlier)).ok_or(WireError::OutOfRange { what: "acknowledged number" })
     }
 
-    /// The peer says that it has received `seq`.
-    pub(super) fn acknowledge(&mut self, seq: Seq) -> Verdict {
-        if !self.remembers(seq) {
+    /// The peer says that it has received that datagram.
+    pub(super) fn acknowledge(&mut self, number: u64) -> Verdict {
+        if !self.remembers(number) {
             return Verdict::NothingNew;
         }
-        let packet = self.at_mut(seq);
+        let packet = self.at_mut(number);
         let before = std::mem::replace(&mut packet.fate, Fate::Acked);
         let packet = *packet;
         self.pass_settled();
@@ -122,129 +143,137 @@ impl SentPackets {
         }
     }
 
-    /// When the ping in `seq` left, if there was one and its first answer is this.
-    pub(super) fn take_ping(&mut self, seq: Seq) -> Option<LocalTime> {
-        if !self.remembers(seq) {
-            return None;
-        }
-        let packet = self.at_mut(seq);
+    /// When the ping in that datagram left, if there was one and its first answer is this.
+    pub(super) fn take_ping(&mut self, shown: Short) -> Option<LocalTime> {
+        let number = shown.before(self.next).filter(|&number| self.remembers(number))?;
+        let packet = self.at_mut(number);
         std::mem::take(&mut packet.ping_open).then_some(packet.at)
     }
 
-    /// Takes the oldest datagram that is lost by `now` out of flight; and whether only time says so.
-    pub(super) fn next_lost(&mut self, now: LocalTime, rtt: &Rtt) -> Option<(Seq, Packet, bool)> {
-        let acked = self.acked();
-        let (seq, by_timeout) = self.in_flight().find_map(|seq| {
-            let overtaken = self.is_out_of_reach(seq, acked) || self.overtaken_at(seq, acked, rtt) <= now;
-            let timed_out = self.times_out_at(seq, rtt) <= now;
-            (overtaken || timed_out).then_some((seq, !overtaken))
+    /// For a walk with [`SentPackets::next_lost`], during which nothing is acknowledged.
+    pub(super) fn marks(&self) -> Marks {
+        let mut newest_first = (self.oldest..self.next).rev().filter(|&number| self.at(number).fate == Fate::Acked);
+        let newest = newest_first.next();
+        Marks { newest, third: newest_first.nth(OVERTAKERS - 2) }
+    }
+
+    /// Takes the oldest datagram from `from` on that is lost by `now` out of flight.
+    pub(super) fn next_lost(&mut self, now: LocalTime, rtt: &Rtt, marks: Marks, from: u64) -> Option<Loss> {
+        let (number, by_timeout) = self.in_flight(from).find_map(|number| {
+            let overtaken = self.is_out_of_reach(number, marks) || self.overtaken_at(number, marks, rtt) <= now;
+            let timed_out = self.times_out_at(number, rtt) <= now;
+            (overtaken || timed_out).then_some((number, !overtaken))
         })?;
-        let packet = self.at_mut(seq);
+        let packet = self.at_mut(number);
         packet.fate = Fate::Lost;
         let packet = *packet;
         self.pass_settled();
-        Some((seq, packet, by_timeout))
+        Some(Loss { number, packet, by_timeout })
     }
 
     /// When the next datagram in flight will count as lost if nothing is heard of it.
     pub(super) fn loss_deadline(&self, rtt: &Rtt) -> Option<LocalTime> {
-        let acked = self.acked();
-        let deadlines = self.in_flight().map(|seq| self.times_out_at(seq, rtt).min(self.overtaken_at(seq, acked, rtt)));
-        deadlines.min().filter(|&deadline| deadline < LocalTime::MAX)
+        let marks = self.marks();
+        let deadline = |number| self.times_out_at(number, rtt).min(self.overtaken_at(number, marks, rtt));
+        self.in_flight(self.oldest).map(deadline).min().filter(|&deadline| deadline < LocalTime::MAX)
     }
 
     /// No acknowledgement can tell of it any more, or its place in the ring is needed.
-    fn is_out_of_reach(&self, seq: Seq, acked: Acked) -> bool {
-        seq.distance_to(self.next) >= SENT_WINDOW.cast_signed()
-            || acked.newest.is_some_and(|newest| seq.distance_to(newest) > EARLIER)
+    fn is_out_of_reach(&self, number: u64, marks: Marks) -> bool {
+        self.next - number >= SENT_WINDOW as u64 || marks.newest.is_some_and(|newest| newest > number + EARLIER)
     }
 
-    fn overtaken_at(&self, seq: Seq, acked: Acked, rtt: &Rtt) -> LocalTime {
-        let overtaken = acked.third.is_some_and(|third| third.newer_than(seq));
-        if overtaken { self.at(seq).at + rtt.overtaken_after() } else { LocalTime::MAX }
+    fn overtaken_at(&self, number: u64, marks: Marks, rtt: &Rtt) -> LocalTime {
+        let overtaken = marks.third.is_some_and(|third| third > number);
+        if overtaken { self.at(number).at + rtt.overtaken_after() } else { LocalTime::MAX }
     }
 
     /// One that asks for no acknowledgement may get none, so time says nothing about it.
-    fn times_out_at(&self, seq: Seq, rtt: &Rtt) -> LocalTime {
-        let packet = self.at(seq);
-        if packet.cargo.asks_for_ack() { packet.at + rtt.timeout() } else { LocalTime::MAX }
+    fn times_out_at(&self, number: u64, rtt: &Rtt) -> LocalTime {
+        let packet = self.at(number);
+        if packet.cargo.asks_for_ack { packet.at + rtt.timeout() } else { LocalTime::MAX }
     }
 
-    fn acked(&self) -> Acked {
-        let mut newest_first = self.looked_at().rev().filter(|&seq| self.at(seq).fate == Fate::Acked);
-        let newest = newest_first.next();
-        Acked { newest, third: newest_first.nth(OVERTAKERS - 2) }
-    }
-
-    fn in_flight(&self) -> impl Iterator<Item = Seq> {
-        self.looked_at().filter(|&seq| self.at(seq).fate == Fate::InFlight)
-    }
-
-    /// From `oldest` on, in the order of sending.
-    fn looked_at(&self) -> impl DoubleEndedIterator<Item = Seq> + use<> {
-        let oldest = self.oldest.0;
-        (0..self.oldest.distance_to(self.next).cast_unsigned()).map(move |steps| Seq(oldest.wrapping_add(steps)))
+    /// From `from` on, in the order of sending.
+    fn in_flight(&self, from: u64) -> impl Iterator<Item = u64> {
+        (self.oldest.max(from)..self.next).filter(|&number| self.at(number).fate == Fate::InFlight)
     }
 
     /// Moves `oldest` past what is no longer in flight.
     fn pass_settled(&mut self) {
         while self.oldest != self.next && self.at(self.oldest).fate != Fate::InFlight {
-            self.oldest = self.oldest.next();
+            self.oldest += 1;
         }
     }
 
-    fn remembers(&self, seq: Seq) -> bool {
-        (1..=self.sent.min(SENT_WINDOW).cast_signed()).contains(&seq.distance_to(self.next))
+    /// Doubles the ring when the place of the next datagram holds one of which an acknowledgement may still come.
+    fn grow_if_needed(&mut self, now: LocalTime) {
+        let places = self.ring.len();
+        let Some(before) = self.next.checked_sub(places as u64).filter(|&before| before >= self.known_from) else {
+            return;
+        };
+        let packet = self.at(before);
+        let waits = packet.fate == Fate::InFlight || packet.fate == Fate::Lost && now.since(packet.at) < REMEMBERED;
+        if !waits || places >= SENT_WINDOW {
+            return;
+        }
+        let mut ring = vec![Packet::default(); 2 * places].into_boxed_slice();
+        (before..self.next).for_each(|number| ring[number as usize % (2 * places)] = *self.at(number));
+        self.ring = ring;
+        self.known_from = before;
     }
 
-    fn at(&self, seq: Seq) -> &Packet {
-        &self.ring[usize::from(seq.0 % SENT_WINDOW)]
+    fn remembers(&self, number: u64) -> bool {
+        (self.known_from..self.next).contains(&number) && self.next - number <= self.ring.len() as u64
     }
 
-    fn at_mut(&mut self, seq: Seq) -> &mut Packet {
-        &mut self.ring[usize::from(seq.0 % SENT_WINDOW)]
+    fn at(&self, number: u64) -> &Packet {
+        &self.ring[number as usize & (self.ring.len() - 1)]
+    }
+
+    fn at_mut(&mut self, number: u64) -> &mut Packet {
+        &mut self.ring[number as usize & (self.ring.len() - 1)]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::link::LinkConfig;
 
-    const BODY: Cargo = Cargo { ping: false, messages: false, body: true };
+    const BODY: Cargo = Cargo { asks_for_ack: true, ping: false, messages: false, slice: None };
 
     /// A sender on a path of 80 ms that has sent `count` datagrams, one a millisecond from 1,000 ms on.
-    fn sender(first: u16, count: u64) -> (SentPackets, Rtt) {
-        let (mut sent, mut rtt) = (SentPackets::new(Seq(first)), Rtt::new(&LinkConfig::default()));
+    fn sender(first: u64, count: u64) -> (SentPackets, Rtt) {
+        let (mut sent, mut rtt) = (SentPackets::new(first), Rtt::new(&LinkConfig::default()));
         (0..100).for_each(|_| rtt.handle_sample(Duration::from_millis(80)));
-        (0..count).for_each(|number| sent.push(LocalTime::from_millis(1_000 + number), BODY));
+        (0..count).for_each(|number| sent.push(LocalTime::from_millis(1_000 + number), BODY, 100));
         (sent, rtt)
     }
 
-    fn lost(sent: &mut SentPackets, rtt: &Rtt, now_ms: u64) -> Vec<(u16, bool)> {
-        let now = LocalTime::from_millis(now_ms);
-        std::iter::from_fn(|| sent.next_lost(now, rtt)).map(|(seq, _, by_timeout)| (seq.0, by_timeout)).collect()
+    fn lost(sent: &mut SentPackets, rtt: &Rtt, now_ms: u64) -> Vec<(u64, bool)> {
+        let (now, marks) = (LocalTime::from_millis(now_ms), sent.marks());
+        let losses = std::iter::from_fn(|| sent.next_lost(now, rtt, marks, 0));
+        losses.map(|loss| (loss.number, loss.by_timeout)).collect()
     }
 
     #[test]
     fn three_newer_ones_and_the_time_to_be_overtaken_make_a_loss() {
-        let (mut sent, rtt) = sender(u16::MAX, 5);
-        sent.acknowledge(Seq(0));
-        sent.acknowledge(Seq(1));
+        let (mut sent, rtt) = sender(65_535, 5);
+        sent.acknowledge(65_536);
+        sent.acknowledge(65_537);
         assert_eq!(lost(&mut sent, &rtt, 1_100), []);
-        sent.acknowledge(Seq(2));
+        sent.acknowledge(65_538);
         assert_eq!(sent.loss_deadline(&rtt), Some(LocalTime::from_millis(1_100)));
         assert_eq!(lost(&mut sent, &rtt, 1_099), []);
-        assert_eq!(lost(&mut sent, &rtt, 1_100), [(u16::MAX, false)]);
+        assert_eq!(lost(&mut sent, &rtt, 1_100), [(65_535, false)]);
         assert_eq!(lost(&mut sent, &rtt, 1_100), []);
     }
 
     #[test]
     fn silence_makes_a_loss_only_of_what_asked_for_an_answer() {
         let (mut sent, rtt) = sender(0, 1);
-        sent.push(LocalTime::from_millis(1_001), Cargo::default());
+        sent.push(LocalTime::from_millis(1_001), Cargo::default(), 100);
         assert_eq!(lost(&mut sent, &rtt, 1_104), []);
         assert_eq!(lost(&mut sent, &rtt, 9_000), [(0, true)]);
         assert_eq!(sent.loss_deadline(&rtt), None);
@@ -253,46 +282,73 @@ mod tests {
     #[test]
     fn what_no_acknowledgement_can_tell_of_is_lost() {
         let (mut sent, rtt) = sender(0, 50);
-        sent.acknowledge(Seq(34));
+        sent.acknowledge(34);
         assert_eq!(lost(&mut sent, &rtt, 1_050), [(0, false), (1, false)]);
     }
 
     #[test]
-    fn a_full_ring_gives_up_the_oldest_before_its_place_is_needed() {
-        let (mut sent, rtt) = sender(65_500, 127);
+    fn a_full_window_gives_up_the_oldest_before_its_place_is_needed() {
+        let (mut sent, rtt) = sender(65_500, 511);
         assert_eq!(lost(&mut sent, &rtt, 1_010), []);
-        sent.push(LocalTime::from_millis(1_010), BODY);
+        sent.push(LocalTime::from_millis(1_010), BODY, 100);
         assert_eq!(lost(&mut sent, &rtt, 1_010), [(65_500, false)]);
+        assert_eq!(sent.ring.len(), 512);
+    }
+
+    #[test]
+    fn the_ring_grows_with_what_is_on_its_way_and_only_then() {
+        let (mut sent, _) = sender(16_000, 0);
+        for number in 16_000..18_000 {
+            sent.push(LocalTime::from_millis(number), BODY, 100);
+            sent.acknowledge(number.saturating_sub(20).max(16_000));
+        }
+        assert_eq!(sent.ring.len(), FIRST_PLACES);
+        for number in 18_000..18_300 {
+            sent.push(LocalTime::from_millis(number), BODY, 100);
+        }
+        assert_eq!(sent.ring.len(), 512);
+        assert!(matches!(sent.acknowledge(17_800), Verdict::NothingNew));
+        assert!(
+            matches!(sent.acknowledge(18_000), Verdict::InTime(packet) if packet.at == LocalTime::from_millis(18_000))
+        );
     }
 
     #[test]
     fn an_acknowledgement_counts_once_even_after_the_loss() {
         let (mut sent, rtt) = sender(0, 1);
         assert_eq!(lost(&mut sent, &rtt, 1_500), [(0, true)]);
-        assert!(matches!(sent.acknowledge(Seq(0)), Verdict::AfterLoss(_)));
-        assert!(matches!(sent.acknowledge(Seq(0)), Verdict::NothingNew));
+        assert!(matches!(sent.acknowledge(0), Verdict::AfterLoss(_)));
+        assert!(matches!(sent.acknowledge(0), Verdict::NothingNew));
         assert_eq!(lost(&mut sent, &rtt, 9_000), []);
     }
 
     #[test]
     fn acknowledgements_of_what_was_never_sent_are_refused() {
-        let ack = |latest, earlier| Ack { latest: Seq(latest), earlier };
-        let (sent, _) = sender(65_534, 4); // 65534, 65535, 0, 1.
-        assert_eq!(sent.check(ack(1, 0b111)), Ok(()));
-        assert_eq!(sent.check(ack(65_534, 0)), Ok(()));
-        for refused in [ack(2, 0), ack(1, 0b1000), ack(65_534, 1), ack(65_533, 0), ack(1, 1 << 31), ack(30_000, 0)] {
+        let ack = |latest, earlier| Ack { latest: Short::of(latest), earlier };
+        let (sent, _) = sender(16_382, 4); // On the wire: 16382, 16383, 0, 1.
+        assert_eq!(sent.check(ack(16_385, 0b111)), Ok((16_385, 0b111)));
+        assert_eq!(sent.check(ack(16_382, 0)), Ok((16_382, 0)));
+        for refused in [ack(2, 0), ack(1, 0b1000), ack(16_382, 1), ack(16_381, 0), ack(1, 1 << 31), ack(8_000, 0)] {
             assert!(sent.check(refused).is_err(), "{refused:?}");
         }
-        assert!(SentPackets::new(Seq(7)).check(ack(6, 0)).is_err());
+        assert!(SentPackets::new(7).check(ack(6, 0)).is_err());
+    }
+
+    #[test]
+    fn numbers_go_on_where_sequences_wrap() {
+        let (sent, _) = sender(65_530, 10);
+        assert_eq!(sent.number_of(Seq(65_535)), 65_535);
+        assert_eq!(sent.number_of(Seq(3)), 65_539);
+        assert_eq!(sent.number_of(Seq(4)), sent.next());
     }
 
     #[test]
     fn a_ping_has_one_answer() {
         let (mut sent, _) = sender(0, 1);
-        sent.push(LocalTime::from_millis(2_000), Cargo { ping: true, ..Cargo::default() });
-        assert_eq!(sent.take_ping(Seq(0)), None);
-        assert_eq!(sent.take_ping(Seq(9)), None);
-        assert_eq!(sent.take_ping(Seq(1)), Some(LocalTime::from_millis(2_000)));
-        assert_eq!(sent.take_ping(Seq(1)), None);
+        sent.push(LocalTime::from_millis(2_000), Cargo { ping: true, ..BODY }, 100);
+        assert_eq!(sent.take_ping(Short::of(0)), None);
+        assert_eq!(sent.take_ping(Short::of(9)), None);
+        assert_eq!(sent.take_ping(Short::of(1)), Some(LocalTime::from_millis(2_000)));
+        assert_eq!(sent.take_ping(Short::of(1)), None);
     }
 }

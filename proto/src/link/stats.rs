@@ -1,6 +1,8 @@
 //! What a link counts.
 
-/// Counters since the link began, and the round trips as measured now.
+use super::Pressure;
+
+/// Counters since the link began, and what is measured now: round trips, and what the path seems to carry.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LinkStats {
     /// Smoothed time from a datagram's departure to its acknowledgement, with the peer's tick in it, in milliseconds.
@@ -35,4 +37,22 @@ pub struct LinkStats {
     pub messages_received: u64,
     /// Copies of messages that had been delivered already.
     pub messages_repeated: u64,
+    /// Slices of blocks written for the first time.
+    pub slices_sent: u64,
+    /// Slices written again because they were lost, or because it was not known in time that they were not.
+    pub slices_resent: u64,
+    /// Slices taken for the first time.
+    pub slices_received: u64,
+    /// Copies of slices that had been taken already.
+    pub slices_repeated: u64,
+    /// Datagrams that left although the budget did not allow for them: only an owner that writes unasked does that.
+    pub over_budget: u64,
+    /// What may leave now, in bytes a second with all overhead; zero for a link without a budget.
+    pub budget_bytes_per_s: u32,
+    /// Why that is less than the owner allows.
+    pub pressure: Pressure,
+    /// By how much the latest round trips exceed the shortest, in milliseconds: a queue on the path.
+    pub queueing_ms: f32,
+    /// What the path loses whatever is sent, from 0 to 1.
+    pub usual_loss: f32,
 }

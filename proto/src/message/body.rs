@@ -1,17 +1,37 @@
-//! The body of a datagram from a server: a stamp, then records until a zero bit.
+//! The body of a datagram from a server: a stamp, records until a zero bit, and perhaps a pose section.
 //!
 //! The bits stand in [`super`]. A server writes a body piece by piece, as far as its budget goes; a client reads it
 //! whole. Memory, when read: a record of some 20 bits takes some 70 bytes, one of a path (of 80 bits or more) some 600.
 
+use std::time::Duration;
+
 use super::Record;
 use crate::schema::Schema;
 use crate::time::GameTime;
-use crate::wire::{Coder, Reader, WireError};
+use crate::wire::{Coder, Reader, WireError, Writer};
 
-/// Width of a stamp: milliseconds for 34 years.
-pub const STAMP_BITS: u32 = 40;
-/// What a body takes without any record.
+/// Width of a stamp: the low bits of the room's milliseconds, which start over after 4.6 hours.
+pub const STAMP_BITS: u32 = 24;
+/// What a body takes without any record or pose.
 pub const BODY_OVERHEAD_BITS: usize = STAMP_BITS as usize + 1;
+
+/// What both ends know before they read or write a body.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyContext<'s> {
+    /// Of the game.
+    pub schema: &'s Schema,
+    /// The local lag: the horizon of a datagram is its stamp plus this.
+    pub delay: Duration,
+    /// For a reader: about now. A stamp is the moment nearest to this, of those with its low bits. A writer ignores it.
+    pub near: GameTime,
+}
+
+impl BodyContext<'_> {
+    /// From when on holds what a datagram of this stamp says, unless it says otherwise.
+    pub fn horizon(&self, stamp: GameTime) -> GameTime {
+        (stamp.whole_millis() + self.delay).whole_millis()
+    }
+}
 
 /// What a client reads of a datagram.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,56 +40,66 @@ pub struct Body {
     pub stamp: GameTime,
     /// In the order in which they were written.
     pub records: Vec<Record>,
+    /// The pose section, for [`crate::pose::read_section`]; empty if there is none.
+    pub poses: Vec<u8>,
 }
 
 /// Begins a body. Returns the base of all times behind it: the stamp as the client reads it.
 pub fn write_stamp(now: GameTime, coder: &mut impl Coder) -> GameTime {
-    coder.bits(&mut now.millis(), STAMP_BITS).expect(WRITES);
+    coder.bits(&mut low_bits(now).into(), STAMP_BITS).expect(WRITES);
     now.whole_millis()
 }
 
 /// Adds a record, which takes [`Record::bits`].
-pub fn write_record(record: &mut Record, schema: &Schema, base: GameTime, coder: &mut impl Coder) {
-    coder.flag(&mut true).and_then(|()| record.wire(schema, base, coder)).expect(WRITES);
+pub fn write_record(record: &mut Record, context: &BodyContext<'_>, stamp: GameTime, coder: &mut impl Coder) {
+    coder.flag(&mut true).and_then(|()| record.wire(context, stamp, coder)).expect(WRITES);
 }
 
-/// Ends a body.
+/// Ends the records.
 pub fn end_records(coder: &mut impl Coder) {
     coder.flag(&mut false).expect(WRITES);
 }
 
-const WRITES: &str = "a writer refuses nothing";
+/// Adds the pose section, behind the records' end: it is the last of a datagram.
+pub fn write_poses(section: &[u8], writer: &mut Writer<'_>) {
+    if !section.is_empty() {
+        writer.align();
+        writer.append_bytes(section);
+    }
+}
+
+pub(super) const WRITES: &str = "a writer refuses nothing";
 
 /// Reads what follows the link's part of a datagram; `None` if there is no body. An error spoils the whole body.
-pub fn read_body(mut reader: Reader<'_>, schema: &Schema) -> Result<Option<Body>, WireError> {
+pub fn read_body(mut reader: Reader<'_>, context: &BodyContext<'_>) -> Result<Option<Body>, WireError> {
     if reader.remaining_bits() < 8 {
         return Ok(None); // The padding of the datagram.
     }
     let mut body = Body::default();
-    body.wire(schema, &mut reader)?;
-    reader.finish()?;
+    body.wire(context, &mut reader)?;
+    body.poses.extend_from_slice(reader.rest()?);
     Ok(Some(body))
 }
 
 impl Body {
-    /// Reads, writes or measures.
-    pub fn wire<C: Coder>(&mut self, schema: &Schema, coder: &mut C) -> Result<(), WireError> {
-        let mut millis = self.stamp.millis();
-        coder.bits(&mut millis, STAMP_BITS)?;
-        self.stamp = GameTime::from_millis(millis);
+    /// Reads, writes or measures stamp and records; the pose section is not part of this.
+    pub fn wire<C: Coder>(&mut self, context: &BodyContext<'_>, coder: &mut C) -> Result<(), WireError> {
+        let mut low = u64::from(low_bits(self.stamp));
+        coder.bits(&mut low, STAMP_BITS)?;
         if C::READS {
-            self.records = read_records(self.stamp, schema, coder)?;
+            self.stamp = nearest(low as u32, context.near);
+            self.records = read_records(self.stamp, context, coder)?;
             return Ok(());
         }
         for record in &mut self.records {
-            write_record(record, schema, self.stamp, coder);
+            write_record(record, context, self.stamp, coder);
         }
         end_records(coder);
         Ok(())
     }
 }
 
-fn read_records(base: GameTime, schema: &Schema, coder: &mut impl Coder) -> Result<Vec<Record>, WireError> {
+fn read_records(stamp: GameTime, context: &BodyContext<'_>, coder: &mut impl Coder) -> Result<Vec<Record>, WireError> {
     let mut records = Vec::new();
     loop {
         let mut more = false;
@@ -78,99 +108,135 @@ fn read_records(base: GameTime, schema: &Schema, coder: &mut impl Coder) -> Resu
             return Ok(records);
         }
         let mut record = Record::default();
-        record.wire(schema, base, coder)?;
+        record.wire(context, stamp, coder)?;
         records.push(record);
     }
+}
+
+/// The low [`STAMP_BITS`] of a moment's milliseconds.
+pub fn low_bits(time: GameTime) -> u32 {
+    (time.millis() & LOW) as u32
+}
+
+const LOW: u64 = (1 << STAMP_BITS) - 1;
+
+/// Of the moments with these low bits of their milliseconds, the one nearest to `near`.
+pub fn nearest(low: u32, near: GameTime) -> GameTime {
+    let (period, half) = (LOW + 1, LOW / 2 + 1);
+    let ahead = u64::from(low).wrapping_sub(near.millis()) & LOW;
+    let millis = near.millis() + ahead;
+    GameTime::from_millis(if ahead >= half && millis >= period { millis - period } else { millis })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ids::Alias;
+    use crate::message::example::context;
     use crate::schema::Component;
     use crate::space::Position;
-    use crate::wire::{Measure, Writer};
+
+    const NEAR: GameTime = GameTime::from_millis(5_000_000);
 
     #[test]
     fn the_documented_example_is_what_is_written() {
         let stamp = GameTime::from_millis(10_000);
-        let path = Component::at_rest(GameTime::from_millis(10_150), Position::on_ground(5.0, 6.0));
-        let (alias, at) = (Alias { slot: 1, epoch: 2 }, GameTime::from_millis(10_150));
-        let enter = Record::Enter { alias, kind: 1, at, own: false, components: vec![(0, path)] };
-        let bytes = bytes_of(&mut Body { stamp, records: vec![enter.clone()] });
+        let at = context(&Schema::example(), stamp).horizon(stamp);
+        assert_eq!(at, GameTime::from_millis(10_150));
+        let path = Component::at_rest(at, Position::on_ground(5.0, 6.0));
+        let enter =
+            Record::Enter { alias: Alias { slot: 1, epoch: 2 }, kind: 1, at, own: false, components: vec![(0, path)] };
+        let body = Body { stamp, records: vec![enter], poses: Vec::new() };
+        let bytes = bytes_of(&mut body.clone());
         let printed = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
         let documented = include_str!("../message.rs").split('`').find(|text| text.starts_with("10 27 00"));
         assert_eq!(Some(printed.as_str()), documented);
-        assert_eq!(read(&bytes), Ok(Some(Body { stamp, records: vec![enter] })));
+        assert_eq!(read(&bytes, stamp), Ok(Some(body)));
     }
 
     #[test]
     fn a_body_written_in_pieces_is_the_same_and_takes_what_was_said() {
         let schema = Schema::example();
-        let now = GameTime::from_micros(5_016_667);
+        let now = GameTime::from_micros(5_000_016_667);
+        let context = context(&schema, now);
         let mut records = [leave(3), leave(40_000), leave(7)];
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
-        let base = write_stamp(now, &mut writer);
-        let said = records.iter_mut().map(|record| record.bits(&schema, base)).sum::<usize>();
+        let stamp = write_stamp(now, &mut writer);
+        let said = records.iter_mut().map(|record| record.bits(&context, stamp)).sum::<usize>();
         for record in &mut records {
-            write_record(record, &schema, base, &mut writer);
+            write_record(record, &context, stamp, &mut writer);
         }
         end_records(&mut writer);
         assert_eq!(writer.bits_written(), said + BODY_OVERHEAD_BITS);
+        write_poses(&[7, 0, 9], &mut writer);
         writer.finish();
-        let body = Body { stamp: GameTime::from_millis(5_016), records: records.into() };
+        let body = Body { stamp: now.whole_millis(), records: records.into(), poses: vec![7, 0, 9] };
         assert_eq!(bytes, bytes_of(&mut body.clone()));
-        assert_eq!(read(&bytes), Ok(Some(body)));
+        assert_eq!(read(&bytes, NEAR), Ok(Some(body)));
     }
 
     #[test]
     fn padding_is_no_body_and_an_empty_body_is_one() {
-        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&[], NEAR), Ok(None));
         let mut reader = Reader::new(&[0]);
         reader.skip(1).expect("a bit");
-        assert_eq!(read_body(reader, &Schema::example()), Ok(None));
-        let bytes = bytes_of(&mut Body::default());
-        assert_eq!(bytes.len(), 6);
-        assert_eq!(read(&bytes), Ok(Some(Body::default())));
-        assert_eq!(read(&bytes[..5]), Err(WireError::Truncated));
+        assert_eq!(read_body(reader, &context(&Schema::example(), NEAR)), Ok(None));
+        let empty = Body { stamp: NEAR, ..Body::default() };
+        let bytes = bytes_of(&mut empty.clone());
+        assert_eq!(bytes.len(), 4);
+        assert_eq!(read(&bytes, NEAR), Ok(Some(empty)));
+        assert_eq!(read(&bytes[..3], NEAR), Err(WireError::Truncated));
     }
 
     #[test]
     fn a_kind_that_the_schema_does_not_have_spoils_the_body() {
         let mut larger = Schema::example();
         larger.kinds.push(larger.kinds[1].clone());
-        let update = |kind| Record::Update { alias: Alias::default(), kind, at: GameTime::ZERO, components: vec![] };
-        let mut body = Body { stamp: GameTime::ZERO, records: vec![leave(1), update(2)] };
+        let update = |kind| Record::Update { alias: Alias::default(), kind, at: NEAR, components: vec![] };
+        let mut body = Body { stamp: NEAR, records: vec![leave(1), update(2)], poses: Vec::new() };
         let mut bytes = Vec::new();
-        body.wire(&larger, &mut Writer::new(&mut bytes)).expect(WRITES);
-        assert_eq!(read(&bytes), Err(WireError::Unknown { what: "kind", value: 2 }));
+        body.wire(&context(&larger, NEAR), &mut Writer::new(&mut bytes)).expect(WRITES);
+        assert_eq!(read(&bytes, NEAR), Err(WireError::Unknown { what: "kind", value: 2 }));
     }
 
     #[test]
-    fn what_stands_behind_the_end_spoils_the_body() {
-        let mut bytes = bytes_of(&mut Body { stamp: GameTime::ZERO, records: vec![leave(1)] });
-        bytes.push(0);
-        assert_eq!(read(&bytes), Err(WireError::Trailing));
+    fn ones_between_the_records_and_the_poses_spoil_the_body() {
+        let mut body = Body { stamp: NEAR, records: vec![], poses: vec![1] };
+        let mut bytes = bytes_of(&mut body);
+        assert_eq!(bytes.len(), 5);
+        bytes[3] |= 0x80;
+        assert_eq!(read(&bytes, NEAR), Err(WireError::Trailing));
     }
 
     #[test]
-    fn the_stamp_holds_for_decades() {
-        let (mut measure, year) = (Measure::new(), GameTime::from_millis(365 * 24 * 3_600_000));
-        assert_eq!(write_stamp(GameTime::from_millis(34 * year.millis()), &mut measure).millis(), 34 * year.millis());
+    fn a_stamp_is_the_moment_nearest_to_what_the_reader_knows() {
+        let hour = 3_600_000;
+        for near in [0, 1, hour, (1 << 23) - 1, 1 << 24, 400 * 24 * hour] {
+            let back = u64::min(near, (1 << 23) - 1);
+            for millis in [near - back, near - back / 2, near, near + 50, near + (1 << 23) - 1] {
+                let (stamp, near) = (GameTime::from_millis(millis), GameTime::from_millis(near));
+                assert_eq!(nearest(low_bits(stamp), near), stamp, "near {near:?}");
+            }
+        }
+        // Before the beginning there is nothing.
+        assert_eq!(nearest(LOW as u32, GameTime::ZERO).millis(), LOW);
     }
 
     fn leave(slot: u16) -> Record {
-        Record::Leave { alias: Alias { slot, epoch: 200 }, at: GameTime::from_millis(5_150) }
+        Record::Leave { alias: Alias { slot, epoch: 200 }, at: GameTime::from_millis(5_000_150) }
     }
 
     fn bytes_of(body: &mut Body) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        body.wire(&Schema::example(), &mut Writer::new(&mut bytes)).expect(WRITES);
+        let (mut bytes, schema) = (Vec::new(), Schema::example());
+        let mut writer = Writer::new(&mut bytes);
+        body.wire(&context(&schema, body.stamp), &mut writer).expect(WRITES);
+        write_poses(&body.poses, &mut writer);
+        writer.finish();
         bytes
     }
 
-    fn read(bytes: &[u8]) -> Result<Option<Body>, WireError> {
-        read_body(Reader::new(bytes), &Schema::example())
+    fn read(bytes: &[u8], near: GameTime) -> Result<Option<Body>, WireError> {
+        read_body(Reader::new(bytes), &context(&Schema::example(), near))
     }
 }

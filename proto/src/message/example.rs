@@ -1,9 +1,14 @@
 //! Random messages for the list of formats ([`crate::wire::formats`]).
 //!
-//! Test support. Records and bodies are read by a schema; here each brings [`Schema::example`] along, and a base.
+//! Test support. Records and bodies are read in a context; here each brings one along: [`Schema::example_with_poses`], a
+//! local lag of 150 ms, and a moment in the room's life.
 
-use super::{Action, Body, Command, Field, MAX_CUSTOM_BYTES, Notice, Record, Report};
+use std::time::Duration;
+
+use super::{Action, Body, BodyContext, Command, Field, Input, MAX_CUSTOM_BYTES, Notice, Record, Report, Uplink};
 use crate::ids::Alias;
+use crate::keymap::Keymap;
+use crate::pose::{MAX_AT, Pose, PoseFormat, Turning};
 use crate::schema::{Codec, Component, Kind, MAX_FIELDS, MAX_POINTS, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
@@ -14,23 +19,28 @@ use crate::wire::{Coder, Wire, WireError};
 /// Not on a whole millisecond, with room on both sides.
 const BASE: GameTime = GameTime::from_micros(100_000_567);
 
-/// A record of [`Schema::example`].
+/// A context of this schema.
+pub(crate) const fn context(schema: &Schema, near: GameTime) -> BodyContext<'_> {
+    BodyContext { schema, delay: Duration::from_millis(150), near }
+}
+
+/// A record of [`Schema::example_with_poses`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExampleRecord(pub Record);
 
-/// A body of records of [`Schema::example`].
+/// A body of records of [`Schema::example_with_poses`], without poses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExampleBody(pub Body);
 
 impl Wire for ExampleRecord {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.0.wire(&Schema::example(), BASE, coder)
+        self.0.wire(&context(&Schema::example_with_poses(), BASE), BASE, coder)
     }
 }
 
 impl Wire for ExampleBody {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.0.wire(&Schema::example(), coder)
+        self.0.wire(&context(&Schema::example_with_poses(), BASE), coder)
     }
 }
 
@@ -56,6 +66,20 @@ impl Example for Report {
     }
 }
 
+impl Example for Input {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        Self { keys: Keymap(rng.u32(..)), at: rng.u32(..) >> 8 }
+    }
+}
+
+impl Example for Uplink {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        let report = rng.bool().then(|| Report::example(rng));
+        let input = rng.bool().then(|| Input::example(rng));
+        Self { report, input, lost_track: rng.bool().then(|| rng.u16(..)) }
+    }
+}
+
 impl Example for ExampleRecord {
     fn example(rng: &mut fastrand::Rng) -> Self {
         Self(any_record(rng, BASE))
@@ -64,9 +88,10 @@ impl Example for ExampleRecord {
 
 impl Example for ExampleBody {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        let stamp = GameTime::from_millis(rng.u64(..1 << super::STAMP_BITS) >> rng.u32(..super::STAMP_BITS));
+        // Within half of a stamp's period.
+        let stamp = GameTime::from_millis(rng.u64(..1 << (super::STAMP_BITS - 1)) >> rng.u32(..super::STAMP_BITS));
         let records = (0..rng.usize(..6)).map(|_| any_record(rng, stamp)).collect();
-        Self(Body { stamp, records })
+        Self(Body { stamp, records, poses: Vec::new() })
     }
 }
 
@@ -98,7 +123,7 @@ fn any_time(rng: &mut fastrand::Rng) -> GameTime {
 }
 
 fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
-    let schema = Schema::example();
+    let schema = Schema::example_with_poses();
     let (alias, at) = (Alias::example(rng), any_time(rng));
     let kind = rng.u8(..schema.kinds.len() as u8);
     let components = any_components(rng, &schema.kinds[usize::from(kind)], base);
@@ -119,7 +144,7 @@ fn any_components(rng: &mut fastrand::Rng, kind: &Kind, base: GameTime) -> Vec<(
     components
 }
 
-fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
+pub(super) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
     let mut component = Component::unknown(codec);
     match (&mut component, *codec) {
         (Component::Number(number), Codec::Number { min, max }) => *number = rng.i64(min..=max),
@@ -127,6 +152,7 @@ fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
             let letters = (0..rng.u32(..=max_bytes / 4)).map(|_| rng.char(..));
             text.extend(letters);
         }
+        (Component::Pose(pose), Codec::Pose(format)) => *pose = any_pose(rng, format),
         (Component::Path(path), _) => any_points(rng, |rng, time| {
             path.insert(time, Waypoint { position: Position::example(rng), jump: rng.bool() });
         }),
@@ -138,6 +164,19 @@ fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component {
         (component, codec) => unreachable!("{codec:?} begins as {component:?}"),
     }
     component
+}
+
+/// Any pose of this format, extremes included.
+pub(crate) fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
+    let coordinate = |rng: &mut fastrand::Rng| (rng.i32(..) >> rng.u8(..32)).clamp(-MAX_AT, MAX_AT);
+    let mut part = |bits: u8| rng.u16(..) & ((1 << bits) - 1);
+    let turn = match format.turn {
+        Turning::Fixed => [0; 4],
+        Turning::Yaw { bits } => [part(bits), 0, 0, 0],
+        Turning::Free { bits } => [part(2), part(bits), part(bits), part(bits)],
+    };
+    let speed = if matches!(format.turn, Turning::Yaw { .. }) { rng.i16(..) >> rng.u8(..16) } else { 0 };
+    Pose { at: std::array::from_fn(|_| coordinate(rng)), turn, speed, flag: rng.bool() }
 }
 
 /// Points around [`BASE`], often close together, sometimes more than one record carries.

@@ -14,6 +14,7 @@
 //! Units: metres, values of the gauge, milliseconds on the wire.
 
 use super::Codec;
+use crate::pose::Pose;
 use crate::space::Position;
 use crate::time::GameTime;
 use crate::timeline::{Gauge, Held, Sample, Timeline, Waypoint};
@@ -43,6 +44,8 @@ pub enum Component {
     Number(i64),
     /// Of [`Codec::Text`].
     Text(String),
+    /// Of [`Codec::Pose`]: the one that holds from the datagram's horizon on. Newer ones travel in pose sections.
+    Pose(Pose),
 }
 
 impl Component {
@@ -54,6 +57,7 @@ impl Component {
             Codec::Flag => Self::Flag(Timeline::new(TIMELINE_CAPACITY)),
             Codec::Number { .. } => Self::Number(0),
             Codec::Text { .. } => Self::Text(String::new()),
+            Codec::Pose(_) => Self::Pose(Pose { at: [0; 3], turn: [0; 4], speed: 0, flag: false }),
         }
     }
 
@@ -67,6 +71,7 @@ impl Component {
             (Self::Flag(_), Codec::Flag) => true,
             (Self::Number(number), Codec::Number { min, max }) => (min..=max).contains(&number),
             (Self::Text(text), Codec::Text { max_bytes }) => text.len() <= *max_bytes as usize,
+            (Self::Pose(pose), Codec::Pose(format)) => format.fits(pose),
             _ => false,
         }
     }
@@ -77,7 +82,7 @@ impl Component {
             Self::Path(path) => Self::Path(Tail::of(path, from).timeline()),
             Self::Gauge(gauge) => Self::Gauge(Tail::of(gauge, from).timeline()),
             Self::Flag(flag) => Self::Flag(Tail::of(flag, from).timeline()),
-            Self::Number(_) | Self::Text(_) => self.clone(),
+            Self::Number(_) | Self::Text(_) | Self::Pose(_) => self.clone(),
         }
     }
 
@@ -92,6 +97,7 @@ impl Component {
             (Self::Flag(flag), Self::Flag(update)) => merge(flag, update),
             (Self::Number(number), Self::Number(update)) => *number = *update,
             (Self::Text(text), Self::Text(update)) => text.clone_from(update),
+            (Self::Pose(pose), Self::Pose(update)) => *pose = *update,
             _ => {}
         }
     }
@@ -112,8 +118,33 @@ impl Component {
             (Self::Flag(flag), Codec::Flag) => wire_timeline(flag, base, coder, |held, coder| coder.flag(&mut held.0)),
             (Self::Number(number), Codec::Number { min, max }) => coder.bounded(number, *min, *max),
             (Self::Text(text), Codec::Text { max_bytes }) => coder.text(text, *max_bytes as usize),
+            (Self::Pose(pose), Codec::Pose(format)) => format.wire(pose, coder),
             (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
         }
+    }
+}
+
+impl Component {
+    /// Writes or measures what holds from `from` on, without a copy of it: the value at that time, and what is planned
+    /// behind it. What led there stays untold. `base` is the datagram's stamp, and not after `from`.
+    ///
+    /// # Panics
+    /// When this does not [fit](Self::fits) `codec`: our bug.
+    pub fn wire_from(&self, codec: &Codec, from: GameTime, base: GameTime, coder: &mut impl Coder) {
+        let written = match (self, codec) {
+            (Self::Path(path), Codec::Path) => Tail::from_then_on(path, from, base).wire(base, coder, wire_waypoint),
+            (Self::Gauge(gauge), Codec::Gauge { max }) => {
+                Tail::from_then_on(gauge, from, base).wire(base, coder, |gauge, coder| wire_gauge(gauge, *max, coder))
+            }
+            (Self::Flag(flag), Codec::Flag) => {
+                Tail::from_then_on(flag, from, base).wire(base, coder, |held, coder| coder.flag(&mut held.0))
+            }
+            (Self::Number(number), Codec::Number { min, max }) => coder.bounded(&mut { *number }, *min, *max),
+            (Self::Text(text), Codec::Text { max_bytes }) => coder.write_text(text, *max_bytes as usize),
+            (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
+            (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
+        };
+        written.expect("a writer refuses nothing");
     }
 }
 
@@ -181,16 +212,57 @@ impl<T: Quantise> Tail<T> {
     fn of(timeline: &Timeline<T>, from: GameTime) -> Self {
         let (mut tail, from) = (Self::empty(), from.whole_millis());
         for (time, value) in timeline.tail(from) {
-            let point = (time.whole_millis(), value.on_grid());
-            // Of two points in one millisecond the later holds, and rounding may make two of those at or before `from`.
-            let replaces = tail.as_slice().last().is_some_and(|last| last.0 == point.0 || point.0 <= from);
-            if tail.len == MAX_POINTS && !replaces {
+            if !tail.push(time, *value, from) {
                 break;
             }
-            tail.len += usize::from(!replaces);
-            tail.points[tail.len - 1] = point;
         }
         tail
+    }
+
+    /// The value at `from` and the points behind it.
+    fn from_then_on(timeline: &Timeline<T>, from: GameTime, base: GameTime) -> Self {
+        let (mut tail, base) = (Self::empty(), base.whole_millis());
+        if let Some(value) = timeline.at(from) {
+            tail.push(from, value, base);
+        }
+        for (time, value) in timeline.tail(from).filter(|(time, _)| *time > from) {
+            if !tail.push(time, *value, base) {
+                break;
+            }
+        }
+        tail
+    }
+
+    /// Adds the next point; false when there is no room for it. Of two points in one millisecond the later holds, and
+    /// rounding may make two of those at or before `from`.
+    fn push(&mut self, time: GameTime, value: T, from: GameTime) -> bool {
+        let point = (time.whole_millis(), value.on_grid());
+        let replaces = self.as_slice().last().is_some_and(|last| last.0 == point.0 || point.0 <= from);
+        if self.len == MAX_POINTS && !replaces {
+            return false;
+        }
+        self.len += usize::from(!replaces);
+        self.points[self.len - 1] = point;
+        true
+    }
+
+    fn wire<C: Coder>(
+        &mut self,
+        base: GameTime,
+        coder: &mut C,
+        mut value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
+    ) -> Result<(), WireError> {
+        coder.count(&mut self.len, MAX_POINTS)?;
+        let mut previous = None;
+        for (time, point) in &mut self.points[..self.len] {
+            match previous {
+                None => coder.time(time, base)?,
+                Some(previous) => wire_time_after(previous, time, coder)?,
+            }
+            previous = Some(*time);
+            value(point, coder)?;
+        }
+        Ok(())
     }
 
     fn as_slice(&self) -> &[(GameTime, T)] {
@@ -214,19 +286,10 @@ fn wire_timeline<T: Quantise, C: Coder>(
     timeline: &mut Timeline<T>,
     base: GameTime,
     coder: &mut C,
-    mut value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
+    value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
 ) -> Result<(), WireError> {
     let mut tail = if C::READS { Tail::empty() } else { Tail::of(timeline, base) };
-    coder.count(&mut tail.len, MAX_POINTS)?;
-    let mut previous = None;
-    for (time, point) in &mut tail.points[..tail.len] {
-        match previous {
-            None => coder.time(time, base)?,
-            Some(previous) => wire_time_after(previous, time, coder)?,
-        }
-        previous = Some(*time);
-        value(point, coder)?;
-    }
+    tail.wire(base, coder, value)?;
     if C::READS {
         tail.insert_into(timeline);
     }

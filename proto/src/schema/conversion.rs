@@ -4,11 +4,13 @@
 //! are made from any schema: a host checks its game's when the room begins.
 
 use super::{
-    Audience, Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS,
-    MAX_KINDS, Place, Problem, Schema, SchemaError, Sight,
+    Audience, Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind, MAX_COMPONENTS, MAX_EVENTS,
+    MAX_FIELDS, MAX_KINDS, Place, Problem, Schema, SchemaError, Sight,
 };
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
+use crate::control::game::pose::Turn as PbTurn;
+use crate::pose::{PoseFormat, Turning};
 
 impl TryFrom<pb::Schema> for Schema {
     type Error = SchemaError;
@@ -33,8 +35,14 @@ fn read_kind(place: &Place, message: pb::Kind) -> Result<Kind, SchemaError> {
     let place = place.inside("kind", &message.name);
     place.limit("components", message.components.len(), MAX_COMPONENTS)?;
     let sight = read_sight(&place, message.inner, message.outer)?;
+    let freshness = message.freshness.map_or_else(Freshness::default, |message| Freshness {
+        engaged_ms: message.engaged_ms,
+        near_m: message.near_m,
+        near_ms: message.near_ms,
+        far_ms: message.far_ms,
+    });
     let components = message.components.into_iter().map(|component| read_component(&place, component));
-    Ok(Kind { name: message.name, components: components.collect::<Result<_, _>>()?, sight })
+    Ok(Kind { name: message.name, components: components.collect::<Result<_, _>>()?, sight, freshness })
 }
 
 /// 0 and 0: as far as the room says.
@@ -52,6 +60,7 @@ fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec
     let audience = match message.audience.try_into() {
         Ok(pb::component::Audience::Public) => Audience::Public,
         Ok(pb::component::Audience::Owner) => Audience::Owner,
+        Ok(pb::component::Audience::Team) => Audience::Team,
         Err(_) => return Err(place.error(Problem::Unknown { what: "audience" })),
     };
     let codec = match message.codec {
@@ -60,9 +69,22 @@ fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec
         Some(PbCodec::Flag(pb::Flag {})) => Codec::Flag,
         Some(PbCodec::Number(pb::Number { min, max })) => Codec::Number { min, max },
         Some(PbCodec::Text(pb::Text { max_bytes })) => Codec::Text { max_bytes },
+        Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.error(Problem::Unknown { what: "codec" })),
     };
     Ok(ComponentSpec { name: message.name, codec, audience })
+}
+
+fn read_pose(place: &Place, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
+    // What does not even fit is as bad as what lies beyond the bounds, which `check` knows.
+    let narrow = |bits: u32| u8::try_from(bits).unwrap_or(u8::MAX);
+    let turn = match message.turn {
+        Some(PbTurn::Fixed(pb::pose::Fixed {})) => Turning::Fixed,
+        Some(PbTurn::Yaw(pb::pose::Yaw { bits })) => Turning::Yaw { bits: narrow(bits) },
+        Some(PbTurn::Free(pb::pose::Free { bits })) => Turning::Free { bits: narrow(bits) },
+        None => return Err(place.error(Problem::Unknown { what: "way of turning" })),
+    };
+    Ok(PoseFormat { per_metre: u16::try_from(message.per_metre).unwrap_or(u16::MAX), turn })
 }
 
 fn read_event(place: &Place, message: pb::EventKind) -> Result<EventKind, SchemaError> {
@@ -97,7 +119,9 @@ impl From<&Kind> for pb::Kind {
     fn from(kind: &Kind) -> Self {
         let (inner, outer) = kind.sight.map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
         let components = kind.components.iter().map(pb::Component::from).collect();
-        Self { name: kind.name.clone(), components, inner, outer }
+        let Freshness { engaged_ms, near_m, near_ms, far_ms } = kind.freshness;
+        let freshness = Some(pb::Freshness { engaged_ms, near_m, near_ms, far_ms });
+        Self { name: kind.name.clone(), components, inner, outer, freshness }
     }
 }
 
@@ -106,6 +130,7 @@ impl From<&ComponentSpec> for pb::Component {
         let audience = match component.audience {
             Audience::Public => pb::component::Audience::Public,
             Audience::Owner => pb::component::Audience::Owner,
+            Audience::Team => pb::component::Audience::Team,
         };
         let codec = match component.codec {
             Codec::Path => PbCodec::Path(pb::Path {}),
@@ -113,8 +138,20 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Flag => PbCodec::Flag(pb::Flag {}),
             Codec::Number { min, max } => PbCodec::Number(pb::Number { min, max }),
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
+            Codec::Pose(format) => PbCodec::Pose((&format).into()),
         };
         Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }
+    }
+}
+
+impl From<&PoseFormat> for pb::Pose {
+    fn from(format: &PoseFormat) -> Self {
+        let turn = match format.turn {
+            Turning::Fixed => PbTurn::Fixed(pb::pose::Fixed {}),
+            Turning::Yaw { bits } => PbTurn::Yaw(pb::pose::Yaw { bits: bits.into() }),
+            Turning::Free { bits } => PbTurn::Free(pb::pose::Free { bits: bits.into() }),
+        };
+        Self { per_metre: format.per_metre.into(), turn: Some(turn) }
     }
 }
 

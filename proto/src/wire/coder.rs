@@ -206,6 +206,12 @@ pub trait Coder: Sized {
         Ok(())
     }
 
+    /// [`Coder::text`] that is only written or measured: without a copy.
+    fn write_text(&mut self, value: &str, max_len: usize) -> Result<(), WireError> {
+        self.count(&mut value.len(), max_len)?;
+        write_bytes(self, value.as_bytes())
+    }
+
     /// At most `max` values: their number, in the bits that `max` takes, then each.
     fn list<T: Wire + Default>(&mut self, values: &mut Vec<T>, max: usize) -> Result<(), WireError> {
         self.list_with(values, max, |coder, value| value.wire(coder))

@@ -17,12 +17,14 @@ mod primitives;
 use std::fmt::Debug;
 
 #[cfg(test)]
-pub(super) use primitives::unit_quaternion;
+pub(crate) use primitives::unit_quaternion;
 
 use super::{Measure, Reader, Wire, WireError, Writer};
 use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
-use crate::message::{Command, ExampleBody, ExampleRecord, Notice, Report};
+use crate::map::StaticMap;
+use crate::message::{Command, ExampleBody, ExampleRecord, Input, Notice, Report, Uplink};
+use crate::pose::example::{ExampleHeader, ExampleSection};
 use crate::space::Position;
 
 /// Every format of this crate.
@@ -51,11 +53,21 @@ pub fn formats() -> Vec<Format> {
         Format::of::<Command>("message.command"),
         Format::of::<Notice>("message.notice"),
         Format::of::<Report>("message.report"),
+        Format::of::<Input>("message.input"),
+        Format::of::<Uplink>("message.uplink"),
         Format::of::<ExampleRecord>("message.record"),
         Format::of::<ExampleBody>("message.body"),
+        // pose
+        Format::of::<ExampleHeader>("pose.section_header"),
+        Format::of::<ExampleSection<false>>("pose.section_shared"),
+        Format::of::<ExampleSection<true>>("pose.section_fine"),
+        // map
+        Format::of::<StaticMap>("map.static_map"),
         // link
         Format::of::<crate::link::Header>("link.header"),
         Format::of::<crate::link::Messages>("link.messages"),
+        Format::of::<crate::link::Slice>("link.slice"),
+        Format::of::<crate::link::ReceivedSet>("link.received_set"),
     ]
 }
 

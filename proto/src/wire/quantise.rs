@@ -54,6 +54,16 @@ pub fn quantise(value: f32, min: f32, max: f32, per_unit: f32) -> f32 {
     steps.value_of(steps.step_of(value))
 }
 
+/// The index of the largest component of a unit quaternion, and the other three in steps of `bits` (2 to 20), as
+/// [`Coder::smallest_three`](super::Coder::smallest_three) writes them.
+///
+/// # Panics
+/// When it is not of unit length: our bug.
+pub fn smallest_three(quaternion: [f32; 4], bits: u32) -> (usize, [u64; 3]) {
+    let SmallestThree { largest, steps } = SmallestThree::of(quaternion, bits);
+    (largest, steps)
+}
+
 /// The smaller three components of a unit quaternion, in steps, and the index of the largest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct SmallestThree {

@@ -38,6 +38,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Passes over the zeros up to a whole byte, and returns the bytes behind them, which are read with that.
+    pub fn rest(&mut self) -> Result<&'a [u8], WireError> {
+        let mut padding = 0;
+        self.bits(&mut padding, (self.remaining_bits() % 8) as u32)?;
+        if padding != 0 {
+            return Err(WireError::Trailing);
+        }
+        let rest = &self.bytes[self.position / 8..];
+        self.position = 8 * self.bytes.len();
+        Ok(rest)
+    }
+
     /// The end of the format: what is left must be the padding of the last byte, in zeros.
     pub fn finish(mut self) -> Result<(), WireError> {
         let mut padding = 0;

@@ -44,6 +44,20 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Zeros up to a whole byte of the buffer.
+    pub fn align(&mut self) {
+        self.flush();
+    }
+
+    /// Appends whole bytes: fast behind [`Writer::align`].
+    pub fn append_bytes(&mut self, bytes: &[u8]) {
+        if self.filled == 0 {
+            self.out.extend_from_slice(bytes);
+        } else {
+            self.append(bytes, 8 * bytes.len());
+        }
+    }
+
     /// Pads the last byte and says how many bytes were written.
     pub fn finish(mut self) -> usize {
         self.flush();

@@ -68,13 +68,15 @@ impl Raw {
 
     /// Says hello under a name.
     pub async fn hello(&mut self, name: &str) -> Result<world_to_client::Body> {
-        let hello = Hello { version: 1, name: name.to_owned(), ..Hello::default() };
+        let hello = Hello { version: ambit_proto::control::WORLD_VERSION, name: name.to_owned(), ..Hello::default() };
         self.ask(client_to_world::Body::Hello(hello)).await?.body.context("an answer without a body")
     }
 
     /// Shows a ticket.
     pub async fn join(&mut self, ticket: Vec<u8>) -> Result<game_to_client::Body> {
-        let join = ClientToGame { body: Some(client_to_game::Body::Join(Join { version: 1, ticket })) };
+        let join = ClientToGame {
+            body: Some(client_to_game::Body::Join(Join { version: ambit_proto::message::VERSION, ticket })),
+        };
         self.write(&encode_frame(&join)).await?;
         let frame = self.next_frame().await?;
         GameToClient::decode(frame)?.body.context("an answer without a body")

@@ -9,5 +9,6 @@
 pub mod host;
 pub mod net;
 mod system;
+pub mod wire;
 
 pub use system::{Guest, System};

@@ -26,6 +26,7 @@ use prost::Message;
 use super::host::{GameConn, Said, SimHost};
 use super::net::{Agenda, Path};
 use crate::oracle::InterestOracle;
+use crate::oracle::poses::PoseOracle;
 
 const HOST: HostId = HostId(1);
 
@@ -44,6 +45,7 @@ pub struct System {
     next_conn: u64,
     traffic: DefaultHasher,
     oracles: BTreeMap<RoomId, InterestOracle>,
+    poses: BTreeMap<RoomId, PoseOracle>,
 }
 
 /// A client and its line.
@@ -54,6 +56,8 @@ pub struct Guest {
     pub events: Vec<ViewEvent>,
     /// Every datagram that a host made for it, with the time of the tick; kept only on demand.
     pub sent_to: Option<Vec<(LocalTime, Bytes)>>,
+    /// Whether the oracle of poses looks at all that it knows, after each tick.
+    pub is_watched: bool,
     /// Bytes of datagrams towards it, and from it.
     pub bytes: (u64, u64),
     up: Path,
@@ -119,6 +123,7 @@ impl System {
             next_conn: 0,
             traffic: DefaultHasher::new(),
             oracles: BTreeMap::new(),
+            poses: BTreeMap::new(),
         };
         system.lobby.handle_host_start(system.now, HOST);
         system.pump();
@@ -138,6 +143,7 @@ impl System {
         self.guests.push(Guest {
             client: Client::new(&ClientConfig { seed, ..config }),
             events: Vec::new(),
+            is_watched: !config.light,
             sent_to: None,
             bytes: (0, 0),
             up: line(seed),
@@ -229,6 +235,11 @@ impl System {
     /// How much the oracles have looked at: pairs, and those that were followed.
     pub fn looked_at(&self) -> (u64, u64) {
         self.oracles.values().fold((0, 0), |sum, oracle| (sum.0 + oracle.checked, sum.1 + oracle.followed))
+    }
+
+    /// What clients of a room know of poses, and the truth.
+    pub fn poses(&self, room: RoomId) -> Option<&PoseOracle> {
+        self.poses.get(&room)
     }
 
     /// A request to the lobby.
@@ -326,7 +337,18 @@ impl System {
     fn check(&mut self, ticked: &[RoomId]) {
         for (id, room) in self.host.rooms().filter(|(id, _)| ticked.contains(id)) {
             let oracle = self.oracles.entry(id).or_default();
-            if let Err(problem) = oracle.check(&room.room) {
+            let interest = oracle.check(&room.room);
+            let poses = self.poses.entry(id).or_default();
+            poses.note(&room.room);
+            let guests = room.room.network().viewers().filter_map(|viewer| {
+                let guest = self.games.get(&room.connection(viewer.client)?)?;
+                Some((viewer, &self.guests[*guest]))
+            });
+            let problem = guests.filter(|(_, guest)| guest.is_watched).find_map(|(viewer, guest)| {
+                poses.note_told(&room.room, viewer);
+                poses.check(viewer.client, &guest.client).err()
+            });
+            if let Some(problem) = interest.err().or(problem) {
                 panic!("seed {}, {id:?}, at {:?}: {problem}", self.seed, self.now);
             }
         }

@@ -1,9 +1,14 @@
 //! The whole system in one thread on virtual time. Scenarios are named for what they show; the oracle of interest watches
 //! every tick of every room. A failure names its seed.
 
+mod budget;
 mod connections;
 mod crossing;
 mod determinism;
+mod fuzz_corpora;
 mod hiding;
 mod interest;
+mod late_join;
+mod loss;
 mod script;
+mod throng;

@@ -6,6 +6,7 @@
 use std::fmt::Error;
 
 use ambit_proto::codes;
+use ambit_proto::control::host::TickFigures;
 use ambit_proto::host::TICK_BUCKETS;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -88,6 +89,10 @@ impl Figures {
         out.gauge("amplification_permille", loudest, hosts.amplification_permille.into())?;
         out.counter("ticks_skipped", "Ticks skipped since a room was too far behind", hosts.ticks_skipped)?;
         out.ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
+        let work = "Work of the newest 256 ticks; of several hosts, the worst";
+        out.recent("recent_tick_work_seconds", work, hosts.recent_work.unwrap_or_default())?;
+        let late = "How long after their due time the newest 256 ticks began; of several hosts, the worst";
+        out.recent("recent_tick_lateness_seconds", late, hosts.recent_lateness.unwrap_or_default())?;
         out.cores(self.0.hosts.iter().map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)))?;
         let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
         out.counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
@@ -150,6 +155,15 @@ impl Out<'_> {
         encoder.encode_histogram::<Plain>(sum_s, count, &buckets, None)
     }
 
+    fn recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
+        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let TickFigures { p50_us, p99_us, max_us } = figures;
+        for (quantile, us) in [("0.5", p50_us), ("0.99", p99_us), ("1", max_us)] {
+            ConstGauge::new(f64::from(us) / 1e6).encode(encoder.encode_family(&[("quantile", quantile)])?)?;
+        }
+        Ok(())
+    }
+
     fn cores(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
         let help = "Cores that a host's process used over the last second";
         let mut encoder = self.0.encode_descriptor("host_cores", help, None, MetricType::Gauge)?;
@@ -203,6 +217,7 @@ mod tests {
             datagrams_in: 10,
             bytes_out: 11,
             late_events: 1,
+            recent_work: Some(TickFigures { p50_us: 1_500, p99_us: 2_000, max_us: 3_000 }),
             tickets_refused: [("forged".to_owned(), 6)].into(),
             drops: [("game_inbox/full".to_owned(), 5)].into(),
             ..HostStats::default()
@@ -214,6 +229,8 @@ mod tests {
             "ambit_datagrams_total{direction=\"in\"} 10",
             "ambit_datagram_bytes_total{direction=\"out\"} 11",
             "ambit_late_events_total 1",
+            "ambit_recent_tick_work_seconds{quantile=\"0.5\"} 0.0015",
+            "ambit_recent_tick_lateness_seconds{quantile=\"1\"} 0.0",
             "ambit_tickets_refused_total{reason=\"forged\"} 6",
             "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"} 5",
             "ambit_drops_total{queue=\"lobby_out\",reason=\"slow_reader\"} 4",

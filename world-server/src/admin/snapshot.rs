@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ambit_proto::control::host::HostStats;
+use ambit_proto::control::host::{HostStats, TickFigures};
 use ambit_proto::control::world;
 
 use crate::lobby::{Host, HostId, LobbyStats};
@@ -31,6 +31,8 @@ impl Snapshot {
             sum.clients += host.stats.clients;
             sum.cpu_permille += host.stats.cpu_permille;
             sum.amplification_permille = sum.amplification_permille.max(host.stats.amplification_permille);
+            worst(&mut sum.recent_work, host.stats.recent_work);
+            worst(&mut sum.recent_lateness, host.stats.recent_lateness);
         }
         sum
     }
@@ -65,6 +67,16 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     }
     add_counts(&mut sum.drops, &stats.drops);
     add_counts(&mut sum.tickets_refused, &stats.tickets_refused);
+}
+
+/// Figures of several hosts don't add up: the worst of each is shown.
+fn worst(of_all: &mut Option<TickFigures>, of_one: Option<TickFigures>) {
+    let (all, one) = (of_all.unwrap_or_default(), of_one.unwrap_or_default());
+    *of_all = Some(TickFigures {
+        p50_us: all.p50_us.max(one.p50_us),
+        p99_us: all.p99_us.max(one.p99_us),
+        max_us: all.max_us.max(one.max_us),
+    });
 }
 
 fn add_counts(sum: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>) {

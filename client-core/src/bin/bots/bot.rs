@@ -14,6 +14,7 @@ use ambit_client_core::client::request::Request;
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::{self, Events, Handle, Options, Trust};
 use ambit_proto::impair::Impairment;
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::space::Position;
 use ambit_proto::time::LocalTime;
@@ -22,11 +23,16 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::crowd::{Crowd, Spells, Surroundings};
 use crate::dump::Dump;
+use crate::shown::{self, Shown, WATCHERS};
 use crate::summary::{Report, Snapshot};
 use crate::witness::Witness;
 
 /// How often a bot looks around.
 pub(crate) const BEAT: Duration = Duration::from_millis(50);
+/// How often a bot looks that neither decides nor decodes much.
+const IDLE_BEAT: Duration = Duration::from_millis(250);
+/// The key that bots hold where the server walks.
+const HELD: Keymap = Keymap(1);
 /// Bots that look around one after the other before two do so together.
 const PHASES: usize = 5;
 /// How often the lobby is called before a bot gives up, as a person would.
@@ -49,6 +55,31 @@ pub(crate) struct Common {
     /// Of all that bots do by chance.
     pub(crate) seed: u64,
     pub(crate) dump: Option<Dump>,
+    pub(crate) life: Way,
+    /// Bots from this one on are light.
+    pub(crate) full: usize,
+    pub(crate) shown: Option<Shown>,
+}
+
+/// How bots live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By their own decisions.
+    Own,
+    /// The server walks the avatars, and bots hold a key.
+    Walked,
+    /// Without doing anything.
+    Idle,
+}
+
+impl Common {
+    fn is_light(&self, index: usize) -> bool {
+        index >= self.full
+    }
+
+    fn beat(&self, index: usize) -> Duration {
+        if self.life != Way::Own && self.is_light(index) { IDLE_BEAT } else { BEAT }
+    }
 }
 
 /// Where the run is.
@@ -144,8 +175,9 @@ impl Bot {
     /// Plays until the run is over, then goes.
     pub(crate) async fn play(mut self, mut phase: watch::Receiver<Phase>) -> Report {
         let mut life = Life::new(&self.common, self.index);
-        sleep(BEAT / PHASES as u32 * (self.index % PHASES) as u32).await;
-        let mut beat = interval(BEAT);
+        let every = self.common.beat(self.index);
+        sleep(every / PHASES as u32 * (self.index % PHASES) as u32).await;
+        let mut beat = interval(every);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             beat.tick().await;
@@ -174,8 +206,15 @@ impl Bot {
 
     /// Looks around, and perhaps does something.
     async fn live(&mut self, life: &mut Life) {
+        if self.common.life != Way::Own {
+            return self.watch(life).await;
+        }
         let casts = life.crowd.as_ref().is_some_and(|crowd| crowd.casts_by(life.now + BEAT));
-        let Ok(look) = self.handle.run(move |client, now| Look::new(client, now, casts)).await else { return };
+        let look = move |client: &mut Client, now| {
+            client.sample_ages(now);
+            Look::new(client, now, casts)
+        };
+        let Ok(look) = self.handle.run(look).await else { return };
         life.now = look.now;
         if let Some(age) = look.age.filter(|_| life.first.is_some()) {
             life.ages.add(age);
@@ -187,12 +226,37 @@ impl Bot {
         }
     }
 
+    /// Looks around, and holds a key where the server walks.
+    async fn watch(&mut self, life: &mut Life) {
+        let holds = self.common.life == Way::Walked;
+        let light = self.common.is_light(self.index);
+        let shows = self.common.shown.is_some() && self.index < WATCHERS;
+        let look = move |client: &mut Client, now| {
+            if holds {
+                client.input(now, HELD);
+            }
+            if light {
+                return (None, None);
+            }
+            client.sample_ages(now);
+            (client.age(now), if shows { shown::look(client, now) } else { None })
+        };
+        let Ok((age, seen)) = self.handle.run(look).await else { return };
+        if let Some(age) = age.filter(|_| life.first.is_some()) {
+            life.ages.add(age);
+        }
+        if let Some((shown, seen)) = self.common.shown.as_ref().zip(seen).filter(|_| life.first.is_some()) {
+            shown.write(self.index, &seen);
+        }
+    }
+
     async fn act(&mut self, action: Action) {
         // Between two connections there is no game to act in; that it broke is counted where it shows.
         let _ = self.handle.act(action).await;
     }
 
     async fn finish(mut self, life: Life) -> Report {
+        let light = self.common.is_light(self.index);
         let last = self.snapshot().await;
         self.witness.end_span(last.as_ref().and_then(|last| last.silence).unwrap_or_default());
         let steady = life.first.is_some() && self.witness.is_steady();
@@ -205,7 +269,7 @@ impl Bot {
         let (refusals, faults) = (self.witness.refusals(), self.witness.faults().clone());
         sleep(LAST_LOOK).await;
         self.leave().await;
-        Report { steady, span, ages: life.ages, refusals, faults }
+        Report { steady, light, span, ages: life.ages, refusals, faults }
     }
 
     async fn snapshot(&self) -> Option<Snapshot> {
@@ -283,6 +347,7 @@ fn options(common: &Common, index: usize) -> Options {
         name: format!("bot-{}", index + 1),
         agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
         seed: common.seed.wrapping_add(index as u64),
+        light: common.is_light(index),
         ..ClientConfig::default()
     };
     Options {

@@ -30,6 +30,12 @@ pub(crate) struct Writer {
 
 /// Starts to write to `path`.
 pub(crate) fn start(path: &Path) -> io::Result<(Dump, Writer)> {
+    let (lines, writer) = write_lines(path)?;
+    Ok((Dump { lines }, writer))
+}
+
+/// Lines for a file, and the thread that writes them.
+pub(crate) fn write_lines(path: &Path) -> io::Result<(SyncSender<String>, Writer)> {
     let mut file = BufWriter::new(File::create(path)?);
     let (lines, written) = sync_channel::<String>(LINES);
     let thread = std::thread::spawn(move || {
@@ -38,7 +44,7 @@ pub(crate) fn start(path: &Path) -> io::Result<(Dump, Writer)> {
         }
         file.flush()
     });
-    Ok((Dump { lines }, Writer { thread }))
+    Ok((lines, Writer { thread }))
 }
 
 impl Dump {
@@ -54,7 +60,7 @@ impl Dump {
 }
 
 impl Writer {
-    /// Waits until all is written, when each [`Dump`] is gone.
+    /// Waits until all is written, when whoever has lines is gone.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread broke off")))
     }

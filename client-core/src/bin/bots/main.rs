@@ -8,6 +8,7 @@ mod crowd;
 mod dump;
 mod party;
 mod progress;
+mod shown;
 mod summary;
 mod witness;
 
@@ -20,7 +21,7 @@ use anyhow::Context;
 use clap::{Parser, ValueEnum};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::bot::Common;
+use crate::bot::{Common, Way};
 use crate::party::{Outcome, Plan};
 use crate::progress::Progress;
 
@@ -46,6 +47,10 @@ struct Args {
     /// How long they play together.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
+
+    /// How long they are in before the time begins, in seconds; then a line `measuring` is printed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    settle: u32,
 
     /// The room's name; the default is a new room.
     #[arg(long, value_name = "NAME")]
@@ -78,13 +83,26 @@ struct Args {
     /// Write every event of every client to this file, as console prints it, with the client's number.
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
+
+    /// Only so many bots are whole clients; the others do without decoding poses, which is most of a client's work. What the
+    /// server does for them is the same. Updates and ages are those of the whole ones.
+    #[arg(long, value_name = "N")]
+    full: Option<u32>,
+
+    /// Write where the first bots show what they see, to compare it with the truth: `client ms id x y` a line, in a room
+    /// whose avatars are walked by the server.
+    #[arg(long, value_name = "FILE")]
+    shown: Option<PathBuf>,
 }
 
 /// What bots do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Profile {
-    /// Walk between random points of the map, and cast now and then.
+    /// Walk between random points of the map, and cast now and then. Where the server walks the avatars (`--param walk=...`),
+    /// hold a key: 20 inputs a second.
     Crowd,
+    /// Nothing at all: to see what that costs.
+    Idle,
 }
 
 fn main() -> ExitCode {
@@ -107,20 +125,33 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         None => (None, None),
     };
+    let (shown, shown_writer) = match &args.shown {
+        Some(path) => {
+            let (shown, writer) = shown::start(path).with_context(|| format!("can't write {}", path.display()))?;
+            (Some(shown), Some(writer))
+        }
+        None => (None, None),
+    };
     let common = Common {
         server: args.target.server.clone(),
         trust: flags::trust()?,
         impairment: args.target.impair,
         seed: args.seed,
         dump,
+        life: match args.profile {
+            Profile::Idle => Way::Idle,
+            Profile::Crowd if args.param.iter().any(|(key, value)| key == "walk" && value != "none") => Way::Walked,
+            Profile::Crowd => Way::Own,
+        },
+        full: args.full.map_or(usize::MAX, |full| full as usize),
+        shown,
     };
-    let Profile::Crowd = args.profile;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
     let outcome = runtime.block_on(party::run(plan(args), common, Progress::new()));
     // Also ends what is left of the bots, so that the dump has no more sources.
     runtime.shutdown_timeout(FAREWELL);
-    if let Some(writer) = writer {
-        writer.finish().context("can't write the dump")?;
+    for writer in [writer, shown_writer].into_iter().flatten() {
+        writer.finish().context("can't write to the disk")?;
     }
     Ok(tell(args, &outcome))
 }
@@ -131,6 +162,7 @@ fn plan(args: &Args) -> Plan {
     Plan {
         count: args.count as usize,
         time: Duration::from_secs(args.seconds.into()),
+        settle: Duration::from_secs(args.settle.into()),
         room: args.room.clone().unwrap_or_else(|| format!("bots-{}", std::process::id())),
         game: args.game.clone(),
         capacity: args.capacity,

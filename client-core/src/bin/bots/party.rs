@@ -34,6 +34,8 @@ const SEATS: usize = 64;
 pub(crate) struct Plan {
     pub(crate) count: usize,
     pub(crate) time: Duration,
+    /// From the last arrival to the measured time.
+    pub(crate) settle: Duration,
     pub(crate) room: String,
     pub(crate) game: String,
     /// Seats of a room that is made; `None` for enough.
@@ -106,6 +108,10 @@ impl Party {
         self.spawn_leader(leader);
         self.spawn_others(&place);
         self.await_arrivals(&place, &handle).await;
+        if !self.plan.settle.is_zero() {
+            sleep(self.plan.settle).await;
+            println!("measuring");
+        }
         Ok(())
     }
 

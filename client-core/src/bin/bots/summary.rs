@@ -6,8 +6,9 @@
 
 use std::time::Duration;
 
-use ambit_client_core::client::stats::{ClientStats, Distribution};
+use ambit_client_core::client::stats::{AgeByClass, ClientStats, Distribution};
 use ambit_client_core::shell::Traffic;
+use ambit_client_core::text::json;
 use serde_json::{Value as Json, json};
 
 use crate::witness::Faults;
@@ -26,6 +27,8 @@ pub(crate) struct Snapshot {
 pub(crate) struct Report {
     /// Whether it was in the game from the first second to the last.
     pub(crate) steady: bool,
+    /// Whether it left poses undecoded: it has no updates and no ages to tell of.
+    pub(crate) light: bool,
     /// The first and the last second; `None` for a bot that was not in when the time began.
     pub(crate) span: Option<(Snapshot, Snapshot)>,
     /// Sampled within the span.
@@ -41,15 +44,20 @@ pub(crate) struct Summary {
     seconds: f64,
     connected: usize,
     measured: usize,
+    /// Those of them that were whole clients.
+    whole: usize,
     enters: u64,
     leaves: u64,
     events: u64,
     timely: u64,
     late: u64,
     updates: u64,
+    /// Objects that whole clients had in sight at the end, their own avatars too.
+    in_sight: u64,
     traffic: Traffic,
     rtts_ms: Vec<f64>,
     ages: Distribution,
+    age_by_class: AgeByClass,
     gaps: Distribution,
     silence_max: Duration,
     refusals: u64,
@@ -70,15 +78,18 @@ impl Summary {
     /// Exactly the keys that scripts rely on. What could not be measured is null.
     pub(crate) fn json(&self) -> Json {
         json!({
-            "connected": self.connected, "errors": self.faults.count(),
+            "connected": self.connected, "whole": self.whole, "errors": self.faults.count(),
             "enters": self.enters, "leaves": self.leaves, "events": self.events,
             "late_share": round(self.late_share(), 6),
-            "updates_per_s": round(self.rate(self.updates), 3),
+            "updates_per_s": round(self.update_rate(), 3),
+            "in_sight": round(self.in_sight(), 2),
             "bytes_down_per_s": round(self.rate(self.traffic.bytes_down), 1),
             "bytes_up_per_s": round(self.rate(self.traffic.bytes_up), 1),
             "datagrams_down_per_s": round(self.rate(self.traffic.datagrams_down), 3),
+            "datagrams_up_per_s": round(self.rate(self.traffic.datagrams_up), 3),
             "rtt_ms_p50": self.rtt_ms(),
             "age_ms_p50": self.ages.quantile_ms(0.5), "age_ms_p99": self.ages.quantile_ms(0.99),
+            "age_by_class": json::age_by_class(&self.age_by_class),
             "gap_ms_p99": self.gaps.quantile_ms(0.99), "gap_ms_max": self.gap_max_ms(),
         })
     }
@@ -86,13 +97,15 @@ impl Summary {
     /// For people, several lines.
     pub(crate) fn text(&self) -> String {
         let or_dash = |ms: Option<u64>| ms.map_or("-".to_owned(), |ms| ms.to_string());
+        let of_class =
+            |ages: &Distribution| format!("{}/{}", or_dash(ages.quantile_ms(0.5)), or_dash(ages.quantile_ms(0.99)));
         let lines = [
             format!("clients    {} of {} in the room for all of {:.1} s", self.connected, self.asked, self.seconds),
             format!("enters     {}, leaves {}, events {}", self.enters, self.leaves, self.events),
             format!("late       {:.3} % of events and updates", 100.0 * self.late_share()),
             format!(
                 "a client   {:.1} updates/s, {:.1} datagrams/s and {:.0} bytes/s down, {:.0} bytes/s up (UDP payload)",
-                self.rate(self.updates),
+                self.update_rate(),
                 self.rate(self.traffic.datagrams_down),
                 self.rate(self.traffic.bytes_down),
                 self.rate(self.traffic.bytes_up)
@@ -102,6 +115,12 @@ impl Summary {
                 "age        {} ms median, {} ms p99, of what moves",
                 or_dash(self.ages.quantile_ms(0.5)),
                 or_dash(self.ages.quantile_ms(0.99))
+            ),
+            format!(
+                "  by class {} ms engaged, {} ms near, {} ms far (median/p99)",
+                of_class(&self.age_by_class.engaged),
+                of_class(&self.age_by_class.near),
+                of_class(&self.age_by_class.far)
             ),
             format!(
                 "gap        {} ms p99, {} ms longest without anything fresh",
@@ -132,13 +151,19 @@ impl Summary {
         let all = |stats: &ClientStats| stats.events + stats.updates;
         self.late += late(&last.stats).saturating_sub(late(&first.stats));
         self.timely += all(&last.stats).saturating_sub(all(&first.stats));
-        self.updates += last.stats.updates.saturating_sub(first.stats.updates);
+        if !report.light {
+            self.whole += 1;
+            self.updates += last.stats.updates.saturating_sub(first.stats.updates);
+            self.in_sight += last.stats.enters.saturating_sub(last.stats.leaves);
+            self.ages.merge(&report.ages);
+            self.age_by_class.merge(&last.stats.ages.since(&first.stats.ages));
+        }
         let (sent, before) = (&last.traffic, &first.traffic);
         self.traffic.bytes_down += sent.bytes_down.saturating_sub(before.bytes_down);
         self.traffic.bytes_up += sent.bytes_up.saturating_sub(before.bytes_up);
         self.traffic.datagrams_down += sent.datagrams_down.saturating_sub(before.datagrams_down);
+        self.traffic.datagrams_up += sent.datagrams_up.saturating_sub(before.datagrams_up);
         self.rtts_ms.extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
-        self.ages.merge(&report.ages);
         self.gaps.merge(&last.stats.gaps.since(&first.stats.gaps));
         self.silence_max = self.silence_max.max(last.silence.unwrap_or_default());
     }
@@ -150,6 +175,20 @@ impl Summary {
     /// A second and a client.
     fn rate(&self, count: u64) -> f64 {
         if self.measured == 0 || self.seconds <= 0.0 { 0.0 } else { count as f64 / self.seconds / self.measured as f64 }
+    }
+
+    /// A second and a whole client.
+    fn update_rate(&self) -> f64 {
+        if self.whole == 0 || self.seconds <= 0.0 {
+            0.0
+        } else {
+            self.updates as f64 / self.seconds / self.whole as f64
+        }
+    }
+
+    /// Of a whole client.
+    fn in_sight(&self) -> f64 {
+        if self.whole == 0 { 0.0 } else { self.in_sight as f64 / self.whole as f64 }
     }
 
     fn rtt_ms(&self) -> Option<f64> {
@@ -177,18 +216,22 @@ mod tests {
         let json = Summary::new(1, Duration::from_secs(1), &[]).json();
         let mut expected = [
             "connected",
+            "whole",
             "errors",
             "enters",
             "leaves",
             "events",
             "late_share",
             "updates_per_s",
+            "in_sight",
             "bytes_down_per_s",
             "bytes_up_per_s",
             "datagrams_down_per_s",
+            "datagrams_up_per_s",
             "rtt_ms_p50",
             "age_ms_p50",
             "age_ms_p99",
+            "age_by_class",
             "gap_ms_p99",
             "gap_ms_max",
         ];
@@ -239,6 +282,20 @@ mod tests {
         let json = of(snapshot(&[900, 50, 60], None));
         assert_eq!((&json["gap_ms_p99"], &json["gap_ms_max"]), (&json!(60), &json!(60)));
         assert_eq!(of(snapshot(&[900, 50, 60], Some(Duration::from_secs(3))))["gap_ms_max"], json!(3_000));
+    }
+
+    #[test]
+    fn ages_by_class_are_those_of_the_measured_time() {
+        let snapshot = |near: &[u64]| {
+            let mut stats = ClientStats::default();
+            for &ms in near {
+                stats.ages.near.add(Duration::from_millis(ms));
+            }
+            Snapshot { stats, ..Snapshot::default() }
+        };
+        let report = Report { span: Some((snapshot(&[900]), snapshot(&[900, 50, 70]))), ..Report::default() };
+        let ages = &Summary::new(1, Duration::from_secs(1), &[report]).json()["age_by_class"];
+        assert_eq!((&ages["near"], &ages["far"]["p50"]), (&json!({ "p50": 50, "p99": 70 }), &Json::Null));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) fn text(json: &Json) -> String {
         "created" => format!("room {} '{}' is yours; 'start' starts its game", number(json, "id"), word(json, "name")),
         "joined" => format!("you are in room {} '{}' ({})", number(json, "id"), word(json, "name"), word(json, "game")),
         "started" => started(json),
+        "map" => format!("the map is here: {} boxes ({} bytes)", number(json, "boxes"), number(json, "bytes")),
         "enter" => format!("+ {}", object(json)),
         "update" => format!("~ {}", object(json)),
         "leave" => format!("- #{}", number(json, "id")),
@@ -89,6 +90,9 @@ fn component(name: &str, value: &Json) -> Option<String> {
     }
     if let Some(to) = value.get("to") {
         return to.is_object().then(|| format!("going to {}", place(to)));
+    }
+    if let Some(moves) = value.get("moves") {
+        return (moves == true).then(|| "on its way".to_owned());
     }
     match (value.get("value"), value.get("max")) {
         (Some(value), Some(max)) => Some(format!("{name} {:.0}/{:.0}", float(value), float(max))),
@@ -169,6 +173,17 @@ mod tests {
         });
         let expected = "+ #7 avatar ann (you) at 12.5 3.0, alive true, health 75/100, going to 20.0 5.0";
         assert_eq!(text(&enter), expected);
+    }
+
+    #[test]
+    fn who_moves_freely_is_on_its_way_without_a_destination() {
+        let object =
+            |moves| json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": { "moves": moves, "yaw": 1.5 } } });
+        let mut enter = object(true);
+        enter["ev"] = json!("enter");
+        assert_eq!(text(&enter), "+ #7 at 1.0 2.0, on its way");
+        enter["components"] = object(false)["components"].clone();
+        assert_eq!(text(&enter), "+ #7 at 1.0 2.0");
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
         "enters": enters, "leaves": leaves, "commands": stats.commands, "refused": stats.refused,
         "datagrams_down": datagrams_down, "bytes_down": bytes_down, "datagrams_up": datagrams_up, "bytes_up": bytes_up,
         "age_ms_p50": ages.quantile_ms(0.5), "age_ms_p99": ages.quantile_ms(0.99),
+        "age_by_class": json::age_by_class(&stats.ages), "poses": stats.poses, "stale_poses": stats.stale_poses,
+        "lost_tracks": stats.lost_tracks,
         "gap_ms_p99": stats.gaps.quantile_ms(0.99), "gap_ms_max": gap_max(&stats, client.silence(now)).as_millis() as u64,
         "clock_uncertainty_ms": client.play().map(|play| fractional_ms(play.clock_uncertainty())),
         "malformed": malformed, "updates_dropped": stats.events_dropped,

@@ -26,6 +26,16 @@ pub(crate) fn show(style: Style, json: &Json) -> io::Result<()> {
     prompt(style, &mut out)
 }
 
+/// Shows how far something has got, to a person: in the line of the prompt, which comes back with the next line shown.
+pub(crate) fn show_progress(style: Style, what: &str, done: usize, all: usize) -> io::Result<()> {
+    if style == Style::Script {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    write!(out, "\r\x1b[K{what}: {} %", 100 * done / all.max(1))?;
+    out.flush()
+}
+
 /// Shows that a line may come.
 pub(crate) fn show_prompt(style: Style) -> io::Result<()> {
     prompt(style, &mut io::stdout().lock())

@@ -50,6 +50,8 @@ pub(crate) enum Step {
     Error(&'static str, String),
     /// Print what lies around.
     Objects,
+    /// Have poses told, or no more.
+    Watch(bool),
     /// Print the figures.
     Stats,
     /// Print the list of commands.
@@ -275,7 +277,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             }
             Line::Kick(name) => self.ask_for(Request::ListPlayers { everybody: false }, Purpose::FindPlayer { name }),
             Line::Move(..) | Line::Keys(_) | Line::Cast(..) | Line::Objects => self.begin_in_game(now, line),
-            Line::Watch(on) => self.watching = on,
+            Line::Watch(on) => {
+                self.watching = on;
+                self.steps.push_back(Step::Watch(on));
+            }
             Line::Stats => self.steps.push_back(Step::Stats),
             Line::Wait(time) => self.wait = Wait::Time { until: now + time },
             Line::WaitFor(kind, time) => self.wait_for(now, &kind, time),

@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ambit_client_core::client::Client;
 use ambit_client_core::client::event::{Connection, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::{self, AskError, Events, Handle, Options};
@@ -122,6 +123,9 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
         match &event {
             ViewEvent::Welcome(_) => self.keep_token().await,
             ViewEvent::Connection(Connection::Closed { code, message }) => self.close(code, message),
+            ViewEvent::MapProgress { received, total, .. } => {
+                screen::show_progress(self.style, "the map comes in", *received, *total)?;
+            }
             _ => {}
         }
         let shown = self.script.handle_event(self.now(), &event);
@@ -187,6 +191,8 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
                 let stats = self.handle.run(move |client, now| report::stats(client, now, &ages)).await;
                 self.print_unless_ended(stats.ok())?;
             }
+            // A client that has ended has nothing more to show.
+            Step::Watch(on) => drop(self.handle.run(move |client, _| client.watch(on)).await),
             Step::Help => self.print(&report::help())?,
             Step::Quit => self.quit().await,
         }
@@ -225,7 +231,11 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
     }
 
     async fn sample(&mut self) {
-        if let Ok(Some(age)) = self.handle.run(|client, now| client.age(now)).await {
+        let sample = |client: &mut Client, now| {
+            client.sample_ages(now);
+            client.age(now)
+        };
+        if let Ok(Some(age)) = self.handle.run(sample).await {
             self.ages.add(age);
         }
     }

@@ -6,8 +6,10 @@ use ambit_proto::control::world::client_to_world::Body as Ask;
 use ambit_proto::control::world::world_to_client::Body as Told;
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{Command, Notice, Record, end_records, write_record, write_stamp};
-use ambit_proto::schema::Component;
+use ambit_proto::message::{
+    BodyContext, Command, Notice, Record, Uplink, end_records, read_uplink, write_poses, write_record, write_stamp,
+};
+use ambit_proto::schema::{Component, EventKind, FieldSpec, FieldType};
 use ambit_proto::timeline::{Timeline, Waypoint};
 use ambit_proto::wire;
 
@@ -17,6 +19,8 @@ pub(super) const ROOM: u64 = 7;
 pub(super) const PLAYER: u64 = 3;
 /// What the room's clock shows when the client's shows zero.
 pub(super) const ROOM_BEGAN_EARLIER: Duration = Duration::from_secs(100);
+/// The local lag.
+pub(super) const LAG: Duration = Duration::from_millis(150);
 /// One way to the host.
 pub(super) const WAY: Duration = Duration::from_millis(40);
 
@@ -32,6 +36,10 @@ pub(super) struct Scene {
 pub(super) struct Host {
     pub(super) link: Link,
     pub(super) commands: Vec<Command>,
+    /// What the client said in bodies, with the number of the datagram and the time at which it left, if it said anything.
+    pub(super) said: Vec<(LocalTime, u64, Uplink)>,
+    /// Datagrams that came.
+    pub(super) datagrams: u64,
     /// Datagrams on their way, by when they left.
     flying: Vec<(LocalTime, Bytes)>,
 }
@@ -61,12 +69,25 @@ impl Scene {
 
     /// A client that is in the game; the clocks agree, and nothing is in sight.
     pub(super) fn playing() -> Self {
-        let mut scene = Self::welcomed();
+        Self::welcomed().play()
+    }
+
+    /// The same, of another client.
+    pub(super) fn playing_with(config: &ClientConfig) -> Self {
+        let mut scene = Self::with(config);
+        scene.connect_world();
+        scene.welcome(false, None);
+        scene.forget();
+        scene.play()
+    }
+
+    fn play(mut self) -> Self {
+        let scene = &mut self;
         scene.join_room();
         scene.tell(0, Told::Ticket(ticket(ROOM)));
         scene.join_game();
         scene.forget();
-        scene
+        self
     }
 
     pub(super) fn pass(&mut self, duration: Duration) {
@@ -124,14 +145,14 @@ impl Scene {
         let joined = game_pb::Joined {
             room: ROOM,
             now_us,
-            delay_ms: 150,
+            delay_ms: LAG.as_millis() as u32,
             tick_hz: 20,
             width: 200.0,
             height: 200.0,
             cell: 10.0,
             inner: 1,
             outer: 2,
-            schema: Some((&*Arc::new(Schema::example())).into()),
+            schema: Some((&schema()).into()),
         };
         let body = Some(game_pb::game_to_client::Body::Joined(joined));
         self.client.handle_game_message(self.now, GameToClient { body });
@@ -150,15 +171,23 @@ impl Scene {
     }
 
     pub(super) fn write(&mut self, records: &[Record]) -> Vec<u8> {
+        self.write_with(records, |_, _| Vec::new())
+    }
+
+    /// As `write`, with the pose section that `poses` makes for the number and stamp of the datagram.
+    pub(super) fn write_with(&mut self, records: &[Record], poses: impl FnOnce(u64, GameTime) -> Vec<u8>) -> Vec<u8> {
         let stamp = self.room_time().saturating_sub(WAY);
         self.host.receive(self.now.saturating_sub(WAY));
+        let (schema, number) = (schema(), self.host.link.next_number());
+        let context = BodyContext { schema: &schema, delay: LAG, near: stamp };
         let mut bytes = Vec::new();
         self.host.link.write_datagram(stamp.into(), &mut bytes, |writer, _| {
             let base = write_stamp(stamp, writer);
             for record in records {
-                write_record(&mut record.clone(), &Schema::example(), base, writer);
+                write_record(&mut record.clone(), &context, base, writer);
             }
             end_records(writer);
+            write_poses(&poses(number, base), writer);
         });
         bytes
     }
@@ -227,14 +256,19 @@ impl Scene {
 
 impl Host {
     fn new() -> Self {
-        Host { link: Link::new(LinkConfig::default()), commands: Vec::new(), flying: Vec::new() }
+        let link = Link::new(LinkConfig::default());
+        Host { link, commands: Vec::new(), said: Vec::new(), datagrams: 0, flying: Vec::new() }
     }
 
     /// Takes what has arrived by `now`, a time of the client's clock.
-    fn receive(&mut self, now: LocalTime) {
+    pub(super) fn receive(&mut self, now: LocalTime) {
         for (left, bytes) in self.flying.extract_if(.., |(left, _)| *left + WAY <= now) {
             let arrived = left + WAY + ROOM_BEGAN_EARLIER;
-            self.link.handle_datagram(arrived, &bytes).expect("a datagram of ours");
+            let body = self.link.handle_datagram(arrived, &bytes).expect("a datagram of ours").expect("each once");
+            self.datagrams += 1;
+            if let Some(uplink) = read_uplink(body).expect("a body of ours") {
+                self.said.push((left, self.link.received_number().expect("one came"), uplink));
+            }
             while let Some(event) = self.link.poll_event() {
                 if let LinkEvent::Message(message) = event {
                     self.commands.push(wire::decode(&message).expect("a command"));
@@ -242,6 +276,14 @@ impl Host {
             }
         }
     }
+}
+
+/// What the host plays; one can be struck by another.
+pub(super) fn schema() -> Schema {
+    let mut schema = Schema::example_with_poses();
+    let field = |name: &str| FieldSpec { name: name.into(), ty: FieldType::Object };
+    schema.events.push(EventKind { name: "strike".into(), fields: vec![field("by"), field("whom")] });
+    schema
 }
 
 pub(super) fn ticket(room: u64) -> pb::Ticket {

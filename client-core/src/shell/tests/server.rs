@@ -12,7 +12,7 @@ use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
 use ambit_proto::frame::{FrameDecoder, encode_frame};
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{Command, Field, Notice, Record, end_records, write_record, write_stamp};
+use ambit_proto::message::{BodyContext, Command, Field, Notice, Record, end_records, write_record, write_stamp};
 use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, alpn, server_config};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
@@ -189,7 +189,8 @@ fn tick(link: &mut Link, clock: Clock, connection: &Connection, schema: &Schema)
     let mut bytes = Vec::new();
     link.write_datagram(now, &mut bytes, |writer, _| {
         let base = write_stamp(stamp, writer);
-        write_record(&mut enter, schema, base, writer);
+        let context = BodyContext { schema, delay: Duration::from_millis(150), near: stamp };
+        write_record(&mut enter, &context, base, writer);
         end_records(writer);
     });
     let _ = connection.send_datagram(bytes.into());

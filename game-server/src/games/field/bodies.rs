@@ -94,6 +94,11 @@ impl Bodies {
         at < self.mage(object).veiled_until
     }
 
+    /// Whether this is a player's, and not a wanderer.
+    pub(super) fn is_avatar(&self, object: ObjectId) -> bool {
+        matches!(self.get(object), Some(Body { role: Role::Avatar(_), .. }))
+    }
+
     /// Whether this is somebody who lives.
     pub(super) fn is_alive(&self, object: ObjectId) -> bool {
         self.get(object).is_some_and(|body| !body.dead)

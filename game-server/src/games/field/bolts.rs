@@ -40,7 +40,7 @@ pub(super) struct Bolt {
 #[derive(Debug, Default)]
 pub(super) struct Bolts {
     pub(super) flying: BTreeMap<ObjectId, Bolt>,
-    near: Vec<ObjectId>,
+    pub(super) near: Vec<ObjectId>,
     strikes: Vec<Strike>,
 }
 
@@ -86,7 +86,7 @@ impl Field {
             find_near(world, id, span, near);
             for &target in near.iter() {
                 let may_hit = target != bolt.caster && self.bodies.is_alive(target) && !bolt.struck.contains(&target);
-                let contact = || first_contact(world.path(id), world.path(target), span, BOLT_REACH_M);
+                let contact = || first_contact(world.way(id), world.way(target), span, BOLT_REACH_M);
                 if let Some(at) = may_hit.then(contact).flatten() {
                     strikes.push(Strike { at, bolt: id, target });
                 }
@@ -103,6 +103,7 @@ impl Field {
             return;
         }
         let effect = up_to_step(at).max(since + STEP);
+        let (caster, hidden) = (flight.caster, flight.hidden);
         if veiled {
             flight.struck.push(target);
         } else {
@@ -110,6 +111,12 @@ impl Field {
             world.despawn_at(bolt, effect);
         }
         self.wound(world, target, BOLT_DAMAGE, effect);
+        if !veiled {
+            self.engage(world, caster, target);
+        }
+        if !hidden {
+            self.engage(world, target, caster);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::logic::statics::{Block, SKIN_M};
 use crate::logic::world::World;
 
 /// An obstacle for so many square metres at most: what lies closer leaves no way through.
-pub(super) const M2_PER_OBSTACLE: u32 = 8;
+const M2_PER_OBSTACLE: f64 = 8.0;
 
 /// A few newcomers appear so far from the middle at most: two of them are never more than a cell of 10 m apart, and so in sight
 /// of each other.
@@ -31,6 +31,11 @@ const AREA_M2: f32 = 11.0;
 const COVER: f32 = 0.25;
 /// Tries to find a random free place before the middle is taken.
 const TRIES: u32 = 64;
+
+/// How many obstacles a map has room for.
+pub(super) fn most_obstacles(width: f32, height: f32) -> u32 {
+    (f64::from(width) * f64::from(height) / M2_PER_OBSTACLE) as u32
+}
 
 /// Puts up `count` obstacles.
 pub(super) fn build(world: &mut World, count: u32, rng: &mut Rng) {
@@ -122,9 +127,13 @@ mod tests {
 
     #[test]
     fn obstacles_lie_on_the_map_and_leave_its_middle_free() {
-        for (width, height, count) in
-            [(10.0, 10.0, 12), (200.0, 200.0, 5_000), (300.0, 10.0, 100), (10_000.0, 50.0, 5_000)]
-        {
+        for (width, height, count) in [
+            (10.0, 10.0, 12),
+            (200.0, 200.0, 5_000),
+            (300.0, 10.0, 100),
+            (10_000.0, 50.0, 5_000),
+            (400.0, 400.0, 20_000),
+        ] {
             let world = map(width, height, count, 1);
             assert_eq!(world.statics().boxes().len(), count as usize);
             for block in world.statics().boxes() {

@@ -14,6 +14,8 @@
 
 mod bodies;
 mod bolts;
+mod fights;
+mod heading;
 mod map;
 mod npcs;
 mod rules;
@@ -23,6 +25,7 @@ mod table;
 mod tests;
 mod timers;
 mod vitals;
+mod walkers;
 
 use std::time::Duration;
 
@@ -35,15 +38,18 @@ use ambit_proto::time::GameTime;
 use self::bodies::Bodies;
 use self::bolts::Bolts;
 use self::timers::{Timers, Wake};
+use self::walkers::Walkers;
 use crate::config::{Allowed, BadParameter, Parameter, Parameters};
 use crate::logic::game::{Game, GameInfo, Refusal};
 use crate::logic::world::World;
+
+pub use self::walkers::Walk;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "obstacles",
         default: "40",
-        allowed: Allowed::Whole { min: 0, max: 5_000 },
+        allowed: Allowed::Whole { min: 0, max: 20_000 },
         about: "boxes and walls; at most one for 8 square metres of the map",
     },
     Parameter {
@@ -51,6 +57,13 @@ const PARAMETERS: &[Parameter] = &[
         default: "20",
         allowed: Allowed::Whole { min: 0, max: 20_000 },
         about: "wanderers; more take more processor time, and bytes where they are many",
+    },
+    Parameter {
+        key: "walk",
+        default: "none",
+        allowed: Allowed::Word(Walk::WORDS),
+        about: "who walks the avatars: none but their players, or the server, at 4 m/s and through obstacles, to measure what a \
+                crowd costs: waypoints leads from one random place to the next, steered turns at random at every tick",
     },
 ];
 
@@ -67,7 +80,9 @@ enum Dice {
 pub struct Field {
     obstacles: u32,
     npcs: u32,
+    walk: Walk,
     bodies: Bodies,
+    walkers: Walkers,
     bolts: Bolts,
     timers: Timers,
     /// Up to when everything is decided.
@@ -84,27 +99,36 @@ impl Field {
         parameters: PARAMETERS,
     };
 
-    /// With so many obstacles and wanderers.
+    /// With so many obstacles and wanderers; players walk their avatars.
     pub fn new(obstacles: u32, npcs: u32) -> Self {
         Self {
             obstacles,
             npcs,
+            walk: Walk::Played,
             bodies: Bodies::default(),
+            walkers: Walkers::default(),
             bolts: Bolts::default(),
             timers: Timers::default(),
             settled: GameTime::ZERO,
         }
     }
 
+    /// The same with avatars that walk like this.
+    #[must_use]
+    pub fn with_walk(self, walk: Walk) -> Self {
+        Self { walk, ..self }
+    }
+
     /// As the parameters say.
     pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         let (width, height) = parameters.size("size");
-        let (obstacles, most) = (parameters.whole("obstacles") as u32, width * height / map::M2_PER_OBSTACLE);
+        let (obstacles, most) = (parameters.whole("obstacles") as u32, map::most_obstacles(width, height));
         if obstacles > most && parameters.is_given("obstacles") {
             let problem = format!("a map of {width}x{height} m has room for {most} at most, not {obstacles}");
             return Err(BadParameter::Conflict { key: "obstacles", problem });
         }
-        Ok(Box::new(Self::new(obstacles.min(most), parameters.whole("npcs") as u32)))
+        let field = Self::new(obstacles.min(most), parameters.whole("npcs") as u32);
+        Ok(Box::new(field.with_walk(Walk::named(parameters.word("walk")))))
     }
 
     /// Brings all that flies and waits up to now.
@@ -114,11 +138,13 @@ impl Field {
             return;
         }
         self.fly(world, self.settled);
+        self.walkers.walk(world, self.settled);
         while let Some((object, wake)) = self.timers.pop_due(now) {
             match wake {
                 Wake::Unveil => self.unveil(world, object),
                 Wake::Return => self.return_to_life(world, object),
                 Wake::Wander => self.wander(world, object),
+                Wake::Walk => self.walkers.next_leg(world, &mut self.timers, object),
             }
         }
         self.settled = now;
@@ -140,6 +166,9 @@ impl Game for Field {
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
         self.settle(world);
         let mut rng = world.rng_for(Dice::Player as u64, player.0);
+        if self.walk != Walk::Played {
+            return self.walkers.join(world, &mut self.timers, self.walk, player, rng);
+        }
         let place = map::spawn_place(world, self.bodies.avatars() + 1, &mut rng);
         let avatar = table::spawn_avatar(world, place, name);
         self.bodies.add_avatar(player, avatar, rng);
@@ -154,13 +183,16 @@ impl Game for Field {
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
         self.settle(world);
-        if let Some(avatar) = self.bodies.remove_avatar(player) {
+        if let Some(avatar) = self.bodies.remove_avatar(player).or_else(|| self.walkers.leave(player)) {
             world.despawn(avatar);
         }
     }
 
     fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
         self.settle(world);
+        if self.walkers.has(player) {
+            return Ok(()); // It goes where it goes.
+        }
         let avatar = self.bodies.avatar(player).ok_or(Refusal(ErrorCode::OutOfState))?;
         match *action {
             Action::Move { x, y } => self.walk(world, avatar, (x, y)),

@@ -62,6 +62,7 @@ impl Field {
         let end = bolts::end_of_flight(world, from, target).ok_or(Refusal(ErrorCode::BadPosition))?;
         pay(world, caster, BOLT_MANA)?;
         self.launch(world, caster, from, end);
+        self.aim(world, caster, target);
         Ok(target)
     }
 

@@ -3,6 +3,7 @@
 //! The constants are positions in the lists of [`schema`]; a test holds them together.
 
 use ambit_proto::ids::ObjectId;
+use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -13,6 +14,10 @@ use crate::logic::world::World;
 pub(super) const AVATAR: u8 = 0;
 pub(super) const NPC: u8 = 1;
 pub(super) const BOLT: u8 = 2;
+/// With nothing but its path.
+pub(super) const WALKER: u8 = 3;
+/// With nothing but its pose.
+pub(super) const STEERED: u8 = 4;
 
 /// Of avatars and wanderers.
 pub(super) const HEALTH: u8 = 1;
@@ -29,6 +34,8 @@ pub(super) const HEALED: u8 = 2;
 pub(super) const DIED: u8 = 3;
 pub(super) const RETURNED: u8 = 4;
 
+/// Centimetres, and 256 headings: 1.4 degrees each.
+const STEERED_FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
 
@@ -63,7 +70,13 @@ pub(super) fn schema() -> Schema {
     let npc = vec![path(), ComponentSpec::public("health", Codec::Gauge { max: NPC_HEALTH })];
     Schema {
         game: "field".into(),
-        kinds: vec![kind("avatar", avatar), kind("npc", npc), kind("bolt", vec![path()])],
+        kinds: vec![
+            kind("avatar", avatar),
+            kind("npc", npc),
+            kind("bolt", vec![path()]),
+            kind("walker", vec![path()]),
+            kind("steered", vec![ComponentSpec::public("pose", Codec::Pose(STEERED_FORMAT))]),
+        ],
         events: vec![
             event("cast", &[("caster", FieldType::Object), ("spell", FieldType::Number), ("at", FieldType::Position)]),
             event("damage", &[("target", FieldType::Object), ("amount", FieldType::Number)]),
@@ -103,8 +116,16 @@ pub(super) fn spawn_bolt(world: &mut World, from: Position, to: Position) -> (Ob
     (bolt, arrival)
 }
 
+pub(super) fn spawn_walker(world: &mut World, position: Position) -> ObjectId {
+    world.spawn(WALKER, vec![Component::at_rest(world.now(), position)])
+}
+
+pub(super) fn spawn_steered(world: &mut World, position: Position, yaw_rad: f32, speed_m_per_s: f32) -> ObjectId {
+    world.spawn(STEERED, vec![Component::Pose(STEERED_FORMAT.pose(position, yaw_rad, speed_m_per_s))])
+}
+
 fn kind(name: &str, components: Vec<ComponentSpec>) -> Kind {
-    Kind { name: name.into(), components, sight: None }
+    Kind { name: name.into(), components, ..Kind::default() }
 }
 
 fn event(name: &str, fields: &[(&str, FieldType)]) -> EventKind {
@@ -120,7 +141,8 @@ mod tests {
     fn the_indices_are_those_of_the_schema() {
         let schema = schema();
         assert_eq!(schema.check(), Ok(()));
-        assert_eq!(["avatar", "npc", "bolt"].map(|name| schema.kind_named(name)), [AVATAR, NPC, BOLT].map(Some));
+        let kinds = ["avatar", "npc", "bolt", "walker", "steered"].map(|name| schema.kind_named(name));
+        assert_eq!(kinds, [AVATAR, NPC, BOLT, WALKER, STEERED].map(Some));
         let component = |name| schema.kinds[usize::from(AVATAR)].component_named(name);
         let names = ["health", "mana", "name", "alive", "veiled"];
         assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED].map(Some));

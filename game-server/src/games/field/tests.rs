@@ -1,10 +1,12 @@
 //! The game as its world sees it, concern by concern.
 
 mod bolts;
+mod fights;
 mod life;
 mod order;
 mod spells;
 mod veil;
+mod walkers;
 mod walking;
 
 use std::collections::BTreeMap;

@@ -2,9 +2,10 @@
 //!
 //! Due things come out in the order of their times, and at one time in the order of the objects' birth; what somebody else
 //! has planned in between changes nothing. A plan is never taken back: whoever is woken looks whether there is still anything to do.
-//! Bound: a few plans for each body. Cost: logarithmic.
+//! Bound: a few plans for each body. Cost: logarithmic; nothing is allocated once there were as many plans before.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
@@ -18,26 +19,32 @@ pub(super) enum Wake {
     Return,
     /// A wanderer sets out again.
     Wander,
+    /// A walker has come to its waypoint.
+    Walk,
 }
+
+/// A plan; the order of the fields is the order in which plans come out.
+type Plan = (GameTime, ObjectId, Wake);
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    plans: BTreeSet<(GameTime, ObjectId, Wake)>,
+    /// The earliest on top.
+    plans: BinaryHeap<Reverse<Plan>>,
 }
 
 impl Timers {
     pub(super) fn add(&mut self, at: GameTime, object: ObjectId, wake: Wake) {
-        self.plans.insert((at, object, wake));
+        self.plans.push(Reverse((at, object, wake)));
     }
 
     /// The next thing that is due at `now`.
     pub(super) fn pop_due(&mut self, now: GameTime) -> Option<(ObjectId, Wake)> {
-        let &(at, object, wake) = self.plans.first()?;
+        let Reverse((at, object, wake)) = *self.plans.peek()?;
         if at > now {
             return None;
         }
-        self.plans.pop_first();
+        self.plans.pop();
         Some((object, wake))
     }
 }

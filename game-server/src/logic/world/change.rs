@@ -4,7 +4,7 @@
 //! unless it has a time of its own.
 
 use ambit_proto::cell::Cell;
-use ambit_proto::ids::ObjectId;
+use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -41,6 +41,33 @@ pub enum Change {
         /// Bit `n` is set when component `n` has changed.
         mask: u16,
     },
+    /// An object has another pose, and had none of its own at the tick before: it begins to stir. Said at its birth too. As long as
+    /// it goes on, [`World::posed`](super::World::posed) lists it and nothing is said here.
+    Stirred {
+        /// Which.
+        object: ObjectId,
+    },
+    /// An object belongs to another team, or to none.
+    Team {
+        /// Which.
+        object: ObjectId,
+    },
+    /// An avatar has to do with an object, its target or its attacker: its player wants the freshest news of it.
+    Engaged {
+        /// Whose player.
+        viewer: ObjectId,
+        /// With what.
+        object: ObjectId,
+        /// Until when.
+        until: GameTime,
+    },
+    /// A client may be sent more, or less.
+    Budget {
+        /// Whose; all clients', those still to come included, if nobody's.
+        player: Option<PlayerId>,
+        /// At most.
+        bytes_per_s: u32,
+    },
     /// The game may answer otherwise than before whether others see this object.
     Visibility {
         /// Which.
@@ -71,15 +98,19 @@ pub enum EventField {
 }
 
 impl Change {
-    /// The object that this is about.
-    pub const fn object(&self) -> ObjectId {
+    /// The object that this is about, if it is about one.
+    pub const fn object(&self) -> Option<ObjectId> {
         match *self {
             Self::Spawned { object, .. }
             | Self::Despawned { object, .. }
             | Self::ChangeCell { object, .. }
             | Self::Components { object, .. }
+            | Self::Stirred { object }
+            | Self::Team { object }
+            | Self::Engaged { object, .. }
             | Self::Visibility { object }
-            | Self::Event { about: object, .. } => object,
+            | Self::Event { about: object, .. } => Some(object),
+            Self::Budget { .. } => None,
         }
     }
 }

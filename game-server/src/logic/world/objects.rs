@@ -3,7 +3,10 @@
 //! An id is a serial number (40 bits) and the slot where the object lies (24 bits). So ids are never used twice, a
 //! stale one finds nothing, and **their order is the order of birth**: whatever is sorted by id keeps its order when some other
 //! object comes or goes. A slot map's own keys don't give that, and with them a hidden object could shuffle what clients are told
-//! of visible ones. Cost: an array access; slots of dead objects are used again.
+//! of visible ones.
+//!
+//! What a tick walks through lies in an array each, by slot; what only changes touch lies together in [`Object`]. Cost: an array
+//! access; slots of dead objects are used again.
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
@@ -11,29 +14,36 @@ use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
 use ambit_proto::timeline::{Timeline, Waypoint};
 
+use super::leg::Leg;
+
 const SLOT_BITS: u32 = 24;
 /// Objects of a world at the same time, at most.
 pub(super) const MAX_OBJECTS: usize = (1 << SLOT_BITS) - 1;
 
-/// One object.
+/// Of an object without a pose.
+pub(super) const NO_POSE: u32 = u32::MAX;
+/// No object has this id: the first one born is number 1.
+const NOBODY: ObjectId = ObjectId(0);
+
+/// Of an object what no tick walks through.
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) kind: u8,
     pub(super) owner: Option<PlayerId>,
-    /// As the schema lists them; the first is the path.
+    pub(super) team: Option<u8>,
+    /// As the schema lists them; the first is the path, or the pose.
     pub(super) components: Vec<Component>,
-    /// Where it is now, and in which cell that is.
-    pub(super) position: Position,
-    pub(super) cell: Cell,
     /// Components that changed in this tick; not 0 exactly if the object stands in the world's list of changed ones.
     pub(super) dirty: u16,
     /// Components with more points ahead than one record carries.
     pub(super) crowded: u16,
-    /// Whether it stands in the world's list of moving ones.
-    pub(super) moving: bool,
 }
 
 impl Object {
+    pub(super) fn new(kind: u8, components: Vec<Component>) -> Self {
+        Self { kind, owner: None, team: None, components, dirty: 0, crowded: 0 }
+    }
+
     pub(super) fn path(&self) -> &Timeline<Waypoint> {
         match &self.components[0] {
             Component::Path(path) => path,
@@ -42,67 +52,96 @@ impl Object {
     }
 }
 
-/// See the module.
+/// See the module. All arrays by slot have the same length.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    slots: Vec<Slot>,
+    /// Whose slot it is; [`NOBODY`] if nobody's.
+    ids: Vec<ObjectId>,
+    /// Where the object is now.
+    pub(super) positions: Vec<Position>,
+    /// In which cell that is.
+    pub(super) cells: Vec<Cell>,
+    /// The stretch of its path that it is on, if the path goes on.
+    pub(super) legs: Vec<Option<Leg>>,
+    /// Whether it stands in the world's list of moving ones.
+    pub(super) listed: Vec<bool>,
+    /// Where its pose lies, or [`NO_POSE`].
+    pub(super) pose_slots: Vec<u32>,
+    /// All else of the object.
+    rest: Vec<Option<Object>>,
     free: Vec<usize>,
     born: u64,
-    len: usize,
-}
-
-#[derive(Debug)]
-struct Slot {
-    id: ObjectId,
-    object: Option<Object>,
 }
 
 impl Objects {
-    pub(super) fn insert(&mut self, object: Object) -> ObjectId {
-        let slot = self.free.pop().unwrap_or(self.slots.len());
-        assert!(slot < MAX_OBJECTS, "a world has at most {MAX_OBJECTS} objects");
+    /// An object is born at a place, without a leg or a pose.
+    pub(super) fn insert(&mut self, object: Object, position: Position, cell: Cell) -> ObjectId {
+        let slot = self.free.pop().unwrap_or_else(|| self.grow());
         self.born += 1;
-        self.len += 1;
         let id = ObjectId((self.born << SLOT_BITS) | slot as u64);
-        let filled = Slot { id, object: Some(object) };
-        match self.slots.get_mut(slot) {
-            Some(empty) => *empty = filled,
-            None => self.slots.push(filled),
-        }
+        self.ids[slot] = id;
+        self.positions[slot] = position;
+        self.cells[slot] = cell;
+        self.legs[slot] = None;
+        self.listed[slot] = false;
+        self.pose_slots[slot] = NO_POSE;
+        self.rest[slot] = Some(object);
         id
     }
 
     pub(super) fn remove(&mut self, id: ObjectId) -> Option<Object> {
-        let slot = self.slots.get_mut(slot_of(id)).filter(|slot| slot.id == id)?;
-        let object = slot.object.take()?;
-        self.free.push(slot_of(id));
-        self.len -= 1;
-        Some(object)
+        let slot = self.slot(id)?;
+        self.ids[slot] = NOBODY;
+        self.free.push(slot);
+        self.rest[slot].take()
     }
 
+    /// Where an object lies, if it lives.
+    #[inline]
+    pub(super) fn slot(&self, id: ObjectId) -> Option<usize> {
+        let slot = slot_of(id);
+        (self.ids.get(slot) == Some(&id) && id != NOBODY).then_some(slot)
+    }
+
+    #[inline]
     pub(super) fn get(&self, id: ObjectId) -> Option<&Object> {
-        self.slots.get(slot_of(id)).filter(|slot| slot.id == id)?.object.as_ref()
+        self.rest[self.slot(id)?].as_ref()
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
-        self.slots.get_mut(slot_of(id)).filter(|slot| slot.id == id)?.object.as_mut()
+        let slot = self.slot(id)?;
+        self.rest[slot].as_mut()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.ids.len() - self.free.len()
     }
 
     /// The id of the object in a slot that is in use.
     pub(super) fn id_in(&self, slot: usize) -> ObjectId {
-        self.slots[slot].id
+        self.ids[slot]
     }
 
     /// All ids, oldest first. Cost: all objects, sorted.
     pub(super) fn ids(&self) -> Vec<ObjectId> {
-        let in_use = self.slots.iter().filter(|slot| slot.object.is_some());
-        let mut ids: Vec<_> = in_use.map(|slot| slot.id).collect();
+        let mut ids: Vec<_> = self.ids.iter().copied().filter(|&id| id != NOBODY).collect();
         ids.sort_unstable();
         ids
+    }
+
+    /// A slot more.
+    fn grow(&mut self) -> usize {
+        let slot = self.ids.len();
+        assert!(slot < MAX_OBJECTS, "a world has at most {MAX_OBJECTS} objects");
+        self.ids.push(NOBODY);
+        self.positions.push(Position::default());
+        self.cells.push(Cell::default());
+        self.legs.push(None);
+        self.listed.push(false);
+        self.pose_slots.push(NO_POSE);
+        self.rest.push(None);
+        slot
     }
 }
 
@@ -117,9 +156,9 @@ mod tests {
     #[test]
     fn a_stale_id_finds_nothing_even_when_its_slot_is_in_use_again() {
         let mut objects = Objects::default();
-        let first = objects.insert(thing());
+        let first = insert(&mut objects);
         assert!(objects.remove(first).is_some());
-        let second = objects.insert(thing());
+        let second = insert(&mut objects);
         assert_eq!(slot_of(first), slot_of(second));
         assert!(objects.get(first).is_none());
         assert!(objects.remove(first).is_none());
@@ -130,29 +169,24 @@ mod tests {
     #[test]
     fn ids_are_in_the_order_of_birth_whatever_slots_they_got() {
         let mut objects = Objects::default();
-        let ids: Vec<_> = (0..4).map(|_| objects.insert(thing())).collect();
+        let ids: Vec<_> = (0..4).map(|_| insert(&mut objects)).collect();
         objects.remove(ids[1]);
         objects.remove(ids[0]);
-        let younger = [objects.insert(thing()), objects.insert(thing()), objects.insert(thing())];
+        let younger = [insert(&mut objects), insert(&mut objects), insert(&mut objects)];
         assert_eq!(objects.ids(), [ids[2], ids[3], younger[0], younger[1], younger[2]]);
     }
 
     #[test]
     fn an_id_that_was_never_given_finds_nothing() {
+        let mut objects = Objects::default();
+        let first = insert(&mut objects);
+        objects.remove(first);
+        assert!(objects.get(ObjectId(0)).is_none());
         assert!(Objects::default().get(ObjectId(7)).is_none());
         assert!(Objects::default().get(ObjectId(u64::MAX)).is_none());
     }
 
-    fn thing() -> Object {
-        Object {
-            kind: 0,
-            owner: None,
-            components: Vec::new(),
-            position: Position::default(),
-            cell: Cell::default(),
-            dirty: 0,
-            crowded: 0,
-            moving: false,
-        }
+    fn insert(objects: &mut Objects) -> ObjectId {
+        objects.insert(Object::new(0, Vec::new()), Position::default(), Cell::default())
     }
 }

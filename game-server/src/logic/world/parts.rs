@@ -28,15 +28,16 @@ impl World {
     /// # Panics
     /// When it is gone, as all readers and writers of components do: ask [`World::contains`].
     pub fn position(&self, object: ObjectId) -> Position {
-        self.object(object).position
+        self.objects.positions[self.slot(object)]
     }
 
-    /// Where an object was or will be at `t`, as far as anybody knows now.
+    /// Where an object was or will be at `t`, as far as anybody knows now. One with a pose was where it was at the tick before, and will
+    /// be where it is.
     pub fn position_at(&self, object: ObjectId, t: GameTime) -> Position {
-        position_on(self.path(object), t)
+        self.way(object).at(t).expect("a path has a point").position
     }
 
-    /// An object's path.
+    /// An object's path. One that has a pose has none: [`World::way`] knows both.
     pub fn path(&self, object: ObjectId) -> &Timeline<Waypoint> {
         self.object(object).path()
     }
@@ -90,6 +91,11 @@ impl World {
 
 /// Other components, by their index in the kind's list.
 impl World {
+    /// All components as they are stored.
+    pub fn components(&self, object: ObjectId) -> &[Component] {
+        &self.object(object).components
+    }
+
     /// A component as it is stored.
     pub fn component(&self, object: ObjectId, index: u8) -> &Component {
         &self.object(object).components[usize::from(index)]
@@ -183,7 +189,7 @@ impl World {
             Component::Path(path) => path.forget_before(horizon),
             Component::Gauge(gauge) => gauge.forget_before(horizon),
             Component::Flag(flag) => flag.forget_before(horizon),
-            Component::Number(_) | Component::Text(_) => {}
+            Component::Pose(_) | Component::Number(_) | Component::Text(_) => {}
         }
         component
     }
@@ -195,7 +201,7 @@ pub(super) fn stored(component: Component) -> Component {
         Component::Path(path) => Component::Path(on_grid(&path, |point| point.quantised())),
         Component::Gauge(gauge) => Component::Gauge(on_grid(&gauge, |gauge| gauge.quantised())),
         Component::Flag(flag) => Component::Flag(on_grid(&flag, |flag| *flag)),
-        plain @ (Component::Number(_) | Component::Text(_)) => plain,
+        plain @ (Component::Pose(_) | Component::Number(_) | Component::Text(_)) => plain,
     }
 }
 
@@ -205,7 +211,7 @@ pub(super) fn points_ahead(component: &Component, from: GameTime) -> usize {
         Component::Path(path) => path.tail(from).len(),
         Component::Gauge(gauge) => gauge.tail(from).len(),
         Component::Flag(flag) => flag.tail(from).len(),
-        Component::Number(_) | Component::Text(_) => 0,
+        Component::Pose(_) | Component::Number(_) | Component::Text(_) => 0,
     }
 }
 
@@ -215,7 +221,7 @@ pub(super) fn is_blank(component: &Component) -> bool {
         Component::Path(path) => path.is_empty(),
         Component::Gauge(gauge) => gauge.is_empty(),
         Component::Flag(flag) => flag.is_empty(),
-        Component::Number(_) | Component::Text(_) => false,
+        Component::Pose(_) | Component::Number(_) | Component::Text(_) => false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The world, without any game.
 
+mod poses;
+
 use std::time::Duration;
 
 use ambit_proto::cell::Cell;
@@ -284,13 +286,15 @@ fn what_some_objects_are_said_to_do_does_not_depend_on_others() {
             let rank = |object: ObjectId| orcs.iter().filter(|&&other| other < object).count();
             let is_orc = |object: &ObjectId| orcs.contains(object);
             told.push((tick, found.into_iter().filter(is_orc).map(rank).collect::<Vec<_>>(), String::new()));
-            for change in changes(&mut world).into_iter().filter(|change| is_orc(&change.object())) {
+            for change in
+                changes(&mut world).into_iter().filter(|change| change.object().is_some_and(|object| is_orc(&object)))
+            {
                 let text = match change {
                     Change::ChangeCell { from, to, .. } => format!("{from:?} {to:?}"),
                     Change::Components { mask, .. } => format!("{mask}"),
                     ref other => format!("{:?}", std::mem::discriminant(other)),
                 };
-                told.push((tick, vec![rank(change.object())], text));
+                told.push((tick, change.object().into_iter().map(rank).collect(), text));
             }
         }
         told
@@ -387,7 +391,7 @@ fn schema() -> Schema {
     ];
     Schema {
         game: "test".into(),
-        kinds: vec![Kind { name: "orc".into(), components, sight: None }],
+        kinds: vec![Kind { name: "orc".into(), components, ..Kind::default() }],
         events: vec![EventKind {
             name: "growl".into(),
             fields: vec![FieldSpec { name: "who".into(), ty: FieldType::Object }],

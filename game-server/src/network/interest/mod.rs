@@ -46,6 +46,8 @@ use crowd::{Crowd, Errand};
 use few::Few;
 use slots::Slot;
 
+pub use slots::IdHasher;
+
 /// What one viewer is to be told, in the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
@@ -193,6 +195,16 @@ impl Interest {
     pub fn followers(&self, object: ObjectId) -> impl Iterator<Item = ClientId> + '_ {
         let followers = self.objects.slot(object).map_or(&[][..], |slot| self.objects.with(slot).as_slice());
         followers.iter().map(|&viewer| self.viewers.id(viewer))
+    }
+
+    /// The dense number of a viewer, for as long as it is there: what [`Interest::follower_numbers`] goes by.
+    pub fn viewer_number(&self, viewer: ClientId) -> Option<u32> {
+        self.viewers.slot(viewer)
+    }
+
+    /// As [`Interest::followers`], by their numbers and in the order of those.
+    pub fn follower_numbers(&self, object: ObjectId) -> &[u32] {
+        self.objects.slot(object).map_or(&[][..], |slot| self.objects.with(slot).as_slice())
     }
 
     /// What a viewer follows, from cell to cell; nothing when it is not there. Cost: all that stands in the outer

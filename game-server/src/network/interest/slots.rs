@@ -55,7 +55,7 @@ impl<Id: Copy + Eq + Hash> Slots<Id> {
 /// number and a generation: the low bits stay as they are and keep the entries of neighbours together; the highest
 /// seven, by which the table tells entries apart before it compares them, are mixed.
 #[derive(Default)]
-struct IdHasher(u64);
+pub struct IdHasher(u64);
 
 impl Hasher for IdHasher {
     fn write(&mut self, bytes: &[u8]) {

@@ -4,21 +4,37 @@
 //! of the packets; what is still to be said comes out of `due`. State is re-derived, not resent: a lost packet only
 //! makes what it carried due again, and what goes out then is the newest state.
 //!
-//! Each followed object has a slot; the slot's number and epoch are the client's alias for it. Invariants:
+//! Each followed object has a slot; the slot's number and epoch are the client's alias for it. Here is what is said in
+//! records; the poses of what stirs are the business of [`Poses`], which goes by the same slots. Invariants:
 //! 1. A slot is given away again, under the next epoch, only after the client has confirmed the `Leave`.
 //! 2. An object is told in full (`Enter`) until one such packet is confirmed, so that an `Update` never finds its object missing.
 //! 3. What has never been told is not taken back: an object that leaves before its `Enter` went out costs nothing.
 //! 4. A component is due again only if the lost packet is the last one that carried it.
+//! 5. A pose travels in a record only with its object's `Enter`; so an `Enter` is not said again because the object moves.
 //!
-//! Cost: what changed; nothing is walked for objects that stand still. Source: design, sections 4 to 6.
+//! What is due may wait for a datagram that leaves anyway, until [`TRAVEL`] before it takes effect; what concerns the own
+//! avatar, or was lost, waits for nothing.
+//!
+//! Cost: what changed; nothing is walked for objects that stand still. Source: design, sections 4 to 6; reference 004 for
+//! waiting.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::time::Duration;
 
 use ambit_proto::ids::{Alias, ObjectId, Seq};
 use ambit_proto::time::GameTime;
 
+use super::poses::Poses;
+use crate::network::interest::IdHasher;
+
 /// Components of an object, at most.
 pub const COMPONENTS: usize = 16;
+/// What a datagram may take to its client, a resend not included: as much before it takes effect it must leave.
+pub const TRAVEL: Duration = Duration::from_millis(100);
+
+/// Objects that a player may be engaged with before it sees them; of more, the oldest are forgotten.
+const AWAITED: usize = 16;
 
 /// What a packet carried of one object; kept until the packet is confirmed or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +87,10 @@ pub struct Newcomer {
     pub own: bool,
     /// The components that this client may know.
     pub components: u16,
+    /// Where its pose stands in the book, if its kind has one.
+    pub pose: Option<u32>,
+    /// Whether it belongs to the player's party.
+    pub close: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +110,7 @@ struct Slot {
     object: ObjectId,
     kind: u8,
     own: bool,
+    has_pose: bool,
     epoch: u8,
     phase: Phase,
     /// Whether a packet with its `Enter` ever went out.
@@ -113,9 +134,15 @@ pub struct Slots {
     /// By slot number.
     entries: Vec<Slot>,
     free: Vec<u16>,
-    by_object: HashMap<ObjectId, u16>,
+    by_object: HashMap<ObjectId, u16, BuildHasherDefault<IdHasher>>,
     /// Slots with something to say; each stands in it once.
     queue: Vec<u16>,
+    /// When the first of them has to leave; any time, if there is none.
+    leave_by: Option<GameTime>,
+    /// The poses of what stirs.
+    poses: Poses,
+    /// What the player cares most about and does not see yet, and until when.
+    awaited: Vec<(ObjectId, GameTime)>,
 }
 
 impl Slots {
@@ -128,21 +155,32 @@ impl Slots {
             object: newcomer.object,
             kind: newcomer.kind,
             own: newcomer.own,
+            has_pose: newcomer.pose.is_some(),
             phase: Phase::Entering,
             told: false,
             at,
             changed_at: at,
             components: newcomer.components,
             dirty: newcomer.components,
-            ..slot.clone()
+            epoch: slot.epoch,
+            queued: slot.queued,
+            carriers: slot.carriers,
         };
         self.by_object.insert(newcomer.object, index);
+        if let Some(pose) = newcomer.pose {
+            self.poses.begin(index, pose, newcomer.own || newcomer.close);
+        }
+        if let Some(place) = self.awaited.iter().position(|&(awaited, _)| awaited == newcomer.object) {
+            let (_, until) = self.awaited.swap_remove(place);
+            self.poses.engage(index, until);
+        }
         self.enqueue(index);
     }
 
     /// Takes an object back, from time `at` on. An object that the client was never told of is just forgotten.
     pub fn unfollow(&mut self, object: ObjectId, at: GameTime) {
         let Some(index) = self.by_object.remove(&object) else { return };
+        self.poses.end(index);
         let slot = &mut self.entries[usize::from(index)];
         if slot.phase == Phase::Entering && !slot.told {
             slot.phase = Phase::Free;
@@ -168,6 +206,72 @@ impl Slots {
         }
     }
 
+    /// The object begins to stir.
+    pub fn stir(&mut self, object: ObjectId) {
+        if let Some(&index) = self.by_object.get(&object)
+            && self.entries[usize::from(index)].phase == Phase::Live
+        {
+            self.poses.activate(index);
+        }
+    }
+
+    /// The player cares most about an object until then.
+    pub fn engage(&mut self, object: ObjectId, until: GameTime) {
+        if let Some(&index) = self.by_object.get(&object) {
+            self.poses.engage(index, until);
+            return;
+        }
+        self.awaited.retain(|&(awaited, _)| awaited != object);
+        if self.awaited.len() == AWAITED {
+            self.awaited.remove(0);
+        }
+        self.awaited.push((object, until));
+    }
+
+    /// The client may know other components of an object than before, from time `at` on; whether it belongs to the player's party.
+    pub fn set_audience(&mut self, object: ObjectId, components: u16, close: bool, at: GameTime) {
+        let Some(&index) = self.by_object.get(&object) else { return };
+        let slot = &mut self.entries[usize::from(index)];
+        let gained = components & !slot.components;
+        slot.components = components;
+        slot.dirty &= components;
+        if slot.has_pose {
+            self.poses.set_close(index, slot.own || close);
+        }
+        self.touch(object, gained, at);
+    }
+
+    /// The objects that the client is told of, by their slots.
+    pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        let followed = self.entries.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
+        followed.map(|slot| slot.object)
+    }
+
+    /// The poses of what stirs.
+    pub fn poses(&self) -> &Poses {
+        &self.poses
+    }
+
+    /// The poses of what stirs.
+    pub fn poses_mut(&mut self) -> &mut Poses {
+        &mut self.poses
+    }
+
+    /// Whether anything is to be said.
+    pub fn has_due(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// When the first of what is to be said has to leave.
+    pub fn leave_by(&self) -> Option<GameTime> {
+        self.leave_by
+    }
+
+    /// Whether the client has confirmed that it knows the player's avatar.
+    pub fn knows_own(&self) -> bool {
+        self.entries.iter().any(|slot| slot.own && slot.phase == Phase::Live)
+    }
+
     /// The client's name for an object that it is told of.
     pub fn alias(&self, object: ObjectId) -> Option<Alias> {
         let &slot = self.by_object.get(&object)?;
@@ -182,14 +286,14 @@ impl Slots {
 
     /// Whether something is so of any object that the client is told of.
     pub fn any_followed(&self, is_so: impl Fn(ObjectId) -> bool) -> bool {
-        let followed = self.entries.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
-        followed.map(|slot| slot.object).any(is_so)
+        self.objects().any(is_so)
     }
 
     /// Moves all that is due to `due` (cleared first), in no particular order. What is not `sent` has to be put back
     /// with `defer`.
     pub fn take_due(&mut self, due: &mut Vec<Due>) {
         due.clear();
+        self.leave_by = None;
         for index in self.queue.drain(..) {
             let slot = &mut self.entries[usize::from(index)];
             slot.queued = false;
@@ -212,12 +316,15 @@ impl Slots {
         self.enqueue(due.slot);
     }
 
-    /// What was due left in packet `seq`.
-    pub fn sent(&mut self, due: &Due, seq: Seq) -> Carried {
+    /// What was due left in packet `seq`, which is datagram `number` of the tick of `stamp`.
+    pub fn sent(&mut self, due: &Due, seq: Seq, number: u64, stamp: GameTime) -> Carried {
         let slot = &mut self.entries[usize::from(due.slot)];
         let components = match due.what {
             What::Enter(mask) => {
                 slot.told = true;
+                if slot.has_pose {
+                    self.poses.sent(due.slot, number, stamp);
+                }
                 mask
             }
             What::Update(mask) => mask,
@@ -237,7 +344,13 @@ impl Slots {
             return;
         }
         match (carried.what, slot.phase) {
-            (What::Enter(_), Phase::Entering) => slot.phase = Phase::Live,
+            (What::Enter(_), Phase::Entering) => {
+                slot.phase = Phase::Live;
+                slot.dirty &= slot.updatable();
+                if slot.has_pose {
+                    self.poses.activate(carried.slot);
+                }
+            }
             (What::Leave, Phase::Leaving) => {
                 slot.phase = Phase::Free;
                 slot.epoch = slot.epoch.wrapping_add(1);
@@ -256,7 +369,8 @@ impl Slots {
         }
         let components = match (carried.what, slot.phase) {
             (What::Leave, Phase::Leaving) => 1,
-            (What::Enter(mask) | What::Update(mask), Phase::Entering | Phase::Live) => mask,
+            (What::Enter(mask) | What::Update(mask), Phase::Entering) => mask & slot.components,
+            (What::Enter(mask) | What::Update(mask), Phase::Live) => mask & slot.updatable(),
             _ => return,
         };
         for component in bits(components) {
@@ -275,6 +389,8 @@ impl Slots {
             slot.queued = true;
             self.queue.push(index);
         }
+        let leave_by = slot.leave_by();
+        self.leave_by = Some(self.leave_by.map_or(leave_by, |before| before.min(leave_by)));
     }
 
     fn take_free(&mut self) -> u16 {
@@ -292,6 +408,7 @@ impl Slot {
             object: ObjectId(0),
             kind: 0,
             own: false,
+            has_pose: false,
             epoch: 0,
             phase: Phase::Free,
             told: false,
@@ -302,6 +419,16 @@ impl Slot {
             dirty: 0,
             carriers: [Seq(0); COMPONENTS],
         }
+    }
+
+    /// The components that travel in updates.
+    fn updatable(&self) -> u16 {
+        if self.has_pose { self.components & !1 } else { self.components }
+    }
+
+    fn leave_by(&self) -> GameTime {
+        let at = if self.phase == Phase::Live { self.changed_at } else { self.at };
+        if self.own { GameTime::ZERO } else { at.saturating_sub(TRAVEL) }
     }
 
     fn what(&self) -> Option<What> {
@@ -413,7 +540,7 @@ mod tests {
     }
 
     fn newcomer(object: ObjectId) -> Newcomer {
-        Newcomer { object, kind: 0, own: false, components: 0b11 }
+        Newcomer { object, kind: 0, own: false, components: 0b11, pose: None, close: false }
     }
 
     fn following(object: ObjectId) -> Slots {
@@ -433,7 +560,7 @@ mod tests {
     fn send(slots: &mut Slots, seq: u16) -> Vec<Carried> {
         let mut due = Vec::new();
         slots.take_due(&mut due);
-        due.iter().map(|due| slots.sent(due, Seq(seq))).collect()
+        due.iter().map(|due| slots.sent(due, Seq(seq), seq.into(), GameTime::ZERO)).collect()
     }
 
     fn whats(carried: &[Carried]) -> Vec<What> {

@@ -130,7 +130,7 @@ primitive!(Maybe(Option<Alias>), |value, coder| coder.option(value), |rng| {
     there.then(|| Alias::example(rng))
 });
 /// With components that are often zero or equal: the corners of the format.
-pub(in crate::wire) fn unit_quaternion(rng: &mut fastrand::Rng) -> [f32; 4] {
+pub(crate) fn unit_quaternion(rng: &mut fastrand::Rng) -> [f32; 4] {
     let parts: [f32; 4] = std::array::from_fn(|_| match rng.u8(..4) {
         0 => 0.0,
         1 => 1.0,

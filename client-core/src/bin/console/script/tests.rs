@@ -223,9 +223,9 @@ fn updates_are_printed_when_they_are_watched() {
     });
     let mut scene = Scene::in_game();
     assert!(!scene.script.handle_event(scene.now, &update));
-    scene.line("watch on");
+    assert_eq!(scene.line("watch on"), [Step::Watch(true)]);
     assert!(scene.script.handle_event(scene.now, &update));
-    scene.line("watch off");
+    assert_eq!(scene.line("watch off"), [Step::Watch(false)]);
     assert!(!scene.script.handle_event(scene.now, &update));
 }
 

@@ -1,0 +1,52 @@
+//! Where some clients show what they see: to be held against the truth that the server traces.
+//!
+//! A client and the time go in, a line for each object in sight comes out: `client ms id x y`, with the room's time in
+//! milliseconds, the client's own number for the object, and metres. Lines go through a bounded queue to a thread that writes;
+//! what does not fit is left out, since each line stands for itself.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::SyncSender;
+
+use ambit_client_core::client::Client;
+use ambit_proto::time::LocalTime;
+
+use crate::dump::{self, Writer};
+
+/// Bots that look: a few hundred thousand samples in ten seconds are plenty.
+pub(crate) const WATCHERS: usize = 10;
+
+/// Where bots put what they show.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    lines: SyncSender<String>,
+}
+
+/// Starts to write to `path`.
+pub(crate) fn start(path: &Path) -> io::Result<(Shown, Writer)> {
+    let (lines, writer) = dump::write_lines(path)?;
+    Ok((Shown { lines }, writer))
+}
+
+impl Shown {
+    /// Writes what bot number `index` shows now.
+    pub(crate) fn write(&self, index: usize, seen: &str) {
+        let seen = seen.replace('@', &index.to_string());
+        let _ = self.lines.try_send(seen);
+    }
+}
+
+/// What `client` shows at `now`; `@` stands for its number. `None` before there is anything.
+pub(crate) fn look(client: &Client, now: LocalTime) -> Option<String> {
+    let t = client.room_time(now)?;
+    let mut lines = String::new();
+    for object in client.objects() {
+        if let Some(place) = object.position(t) {
+            let ms = t.micros() as f64 / 1_000.0;
+            writeln!(lines, "@ {ms:.3} {} {:.4} {:.4}", object.id, place.x, place.y).expect("a String takes all");
+        }
+    }
+    lines.pop();
+    (!lines.is_empty()).then_some(lines)
+}

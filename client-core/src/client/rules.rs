@@ -1,0 +1,42 @@
+//! What the host says of a game at the join.
+//!
+//! The message `Joined` comes in, and valid values come out, or what is wrong with the schema.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::control::game as pb;
+use ambit_proto::schema::{Schema, SchemaError};
+use ambit_proto::time::GameTime;
+
+use super::event::Map;
+
+/// What `Joined` says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// Room time when it was sent.
+    pub now: GameTime,
+    /// The local lag: what is commanded at `t` takes effect at `t + delay`.
+    pub delay: Duration,
+    /// Ticks a second.
+    pub tick_hz: u32,
+    /// The map.
+    pub map: Map,
+    /// What the game's objects and events are made of.
+    pub schema: Arc<Schema>,
+}
+
+impl TryFrom<pb::Joined> for Rules {
+    type Error = SchemaError;
+
+    fn try_from(joined: pb::Joined) -> Result<Self, SchemaError> {
+        let pb::Joined { now_us, delay_ms, tick_hz, width, height, cell, inner, outer, schema, .. } = joined;
+        Ok(Rules {
+            now: GameTime::from_micros(now_us),
+            delay: Duration::from_millis(delay_ms.into()),
+            tick_hz,
+            map: Map { width_m: width, height_m: height, cell_m: cell, inner, outer },
+            schema: Arc::new(schema.unwrap_or_default().try_into()?),
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! What a client says on its own account in the datagrams that it sends: how late news came, which keys are held, that it has
+//! lost track of poses.
+//!
+//! Reasons, confirmations and the time go in; whether a datagram is due and what it says come out. None of this is a reliable
+//! message: what counts is the newest state, so each datagram says it anew.
+//!
+//! - The report goes along once a second when there is something new; no datagram leaves for it alone.
+//! - Keys: see [`super::inputs`].
+//! - Lost track: at once, in each datagram from then on, and again at once when the link takes one for lost, until the host
+//!   has confirmed one or its poses show that it has heard.
+//!
+//! Source: the wire's description in `proto::message`.
+
+use std::time::Duration;
+
+use ambit_proto::ids::Seq;
+use ambit_proto::message::{Input, Report, Uplink};
+use ambit_proto::pose::AckedSet;
+use ambit_proto::time::{GameTime, LocalTime};
+
+use super::inputs::{Inputs, Line};
+
+/// How often the host is told how much of the news came late.
+const REPORT: Duration = Duration::from_secs(1);
+
+/// What is to be said.
+#[derive(Debug)]
+pub struct Uplinks {
+    /// The held keys.
+    pub inputs: Inputs,
+    report: Report,
+    /// The last one that was sent, and when.
+    reported: (Report, LocalTime),
+    lost: Option<LostTrack>,
+}
+
+/// Poses could not be read.
+#[derive(Clone, Copy, Debug)]
+struct LostTrack {
+    /// Of the newest datagram whose poses could not be read.
+    number: u64,
+    /// Whether a datagram is to leave for it.
+    due: bool,
+    /// The first and the newest datagram that said it.
+    told: Option<(Seq, Seq)>,
+}
+
+impl Uplinks {
+    /// Nothing to say, to a host of `tick_hz` ticks a second, in a game that was joined at `now`.
+    pub fn new(now: LocalTime, tick_hz: u32) -> Self {
+        let reported = (Report::default(), now);
+        Uplinks { inputs: Inputs::new(tick_hz), report: Report::default(), reported, lost: None }
+    }
+
+    /// News have come, some of them late.
+    pub fn count(&mut self, news: u64, late: u64) {
+        self.report.news += news;
+        self.report.late += late;
+    }
+
+    /// The poses of datagram `number` could not be read.
+    pub fn lose_track(&mut self, number: u64) {
+        let before = self.lost.map_or(0, |lost| lost.number);
+        self.lost = Some(LostTrack { number: before.max(number), due: true, told: None });
+    }
+
+    /// The poses of datagram `number` were read; the host takes `acked` for known here. If these are all newer than the one
+    /// that failed, or there are none, the host has heard of it.
+    pub fn handle_poses(&mut self, number: u64, acked: Option<AckedSet>) {
+        let all_newer = |number| acked.is_none_or(|acked| acked.after(number) == Some(acked));
+        let heard = |lost: &LostTrack| number > lost.number && all_newer(lost.number);
+        if self.lost.as_ref().is_some_and(heard) {
+            self.lost = None;
+        }
+    }
+
+    /// The host has received that datagram.
+    pub fn handle_acked(&mut self, seq: Seq) {
+        self.inputs.handle_acked(seq);
+        if self.lost.and_then(|lost| lost.told).is_some_and(|(first, _)| !first.newer_than(seq)) {
+            self.lost = None;
+        }
+    }
+
+    /// That datagram counts as lost.
+    pub fn handle_lost(&mut self, seq: Seq) {
+        if let Some(lost) = self.lost.as_mut().filter(|lost| lost.told.is_some_and(|(_, newest)| newest == seq)) {
+            lost.due = true;
+        }
+    }
+
+    /// Whether a datagram is due.
+    pub fn is_due(&self, now: LocalTime, line: Line) -> bool {
+        self.lost.is_some_and(|lost| lost.due) || self.inputs.is_due(now, line)
+    }
+
+    /// When a datagram is due; long past if at once.
+    pub fn next_deadline(&self, line: Line) -> Option<LocalTime> {
+        let lost = self.lost.filter(|lost| lost.due).map(|_| LocalTime::ZERO);
+        lost.or_else(|| self.inputs.next_deadline(line))
+    }
+
+    /// What a datagram that leaves now says; [`Uplinks::note_sent`] follows.
+    pub fn next(&self, now: LocalTime, room_now: GameTime) -> Uplink {
+        let report_due = now.since(self.reported.1) >= REPORT && self.report != self.reported.0;
+        Uplink {
+            report: report_due.then_some(self.report),
+            input: self.inputs.current().map(|keys| Input::new(keys, room_now)),
+            lost_track: self.lost.map(|lost| lost.number as u16),
+        }
+    }
+
+    /// Whether a datagram that says this should ask for an acknowledgement.
+    pub fn asks_for_ack(&self, uplink: &Uplink) -> bool {
+        uplink.asks_for_ack() || self.inputs.asks_for_ack()
+    }
+
+    /// A datagram has left that said this.
+    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink) {
+        if let Some(report) = uplink.report {
+            self.reported = (report, now);
+        }
+        if uplink.input.is_some() {
+            self.inputs.note_sent(now, seq);
+        }
+        if let Some(lost) = &mut self.lost {
+            let first = lost.told.map_or(seq, |(first, _)| first);
+            (lost.due, lost.told) = (false, Some((first, seq)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_track_is_said_at_once_and_in_each_datagram_until_one_is_confirmed() {
+        let mut uplinks = uplinks();
+        uplinks.lose_track(70);
+        assert!(uplinks.is_due(ms(5), LINE));
+        assert_eq!((send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)), (Some(70), Some(70)));
+        assert!(!uplinks.is_due(ms(30), LINE));
+        uplinks.handle_lost(Seq(1));
+        assert!(!uplinks.is_due(ms(30), LINE));
+        uplinks.handle_lost(Seq(2));
+        assert!(uplinks.is_due(ms(30), LINE));
+        assert_eq!(send(&mut uplinks, 30, 3), Some(70));
+        uplinks.handle_acked(Seq(0));
+        assert_eq!(send(&mut uplinks, 35, 4), Some(70));
+        uplinks.handle_acked(Seq(2));
+        assert_eq!(send(&mut uplinks, 40, 5), None);
+    }
+
+    #[test]
+    fn poses_without_the_failed_base_show_that_the_host_has_heard() {
+        for (number, acked, heard) in [
+            (69, None, false),
+            (71, Some((65, 0)), false),
+            (71, Some((70, 0)), false),
+            (75, Some((72, 0b10)), false),
+            (75, Some((72, 0b1)), true),
+            (71, None, true),
+        ] {
+            let mut uplinks = uplinks();
+            uplinks.lose_track(70);
+            uplinks.handle_poses(number, acked.map(|(newest, mask)| AckedSet { newest, mask }));
+            assert_eq!(send(&mut uplinks, 0, 1).is_none(), heard, "{number}, {acked:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_failures_the_newer_is_said() {
+        let mut uplinks = uplinks();
+        uplinks.lose_track(70);
+        uplinks.lose_track(68);
+        assert_eq!(send(&mut uplinks, 0, 1), Some(70));
+        uplinks.lose_track(71);
+        uplinks.handle_acked(Seq(1));
+        assert_eq!(send(&mut uplinks, 20, 2), Some(71));
+    }
+
+    #[test]
+    fn a_report_goes_along_once_a_second_if_there_is_news() {
+        let mut uplinks = uplinks();
+        uplinks.count(3, 1);
+        assert_eq!(uplinks.next(ms(999), GameTime::ZERO).report, None);
+        let uplink = uplinks.next(ms(1_000), GameTime::ZERO);
+        assert_eq!(uplink.report, Some(Report { news: 3, late: 1 }));
+        uplinks.note_sent(ms(1_000), Seq(1), &uplink);
+        assert_eq!(uplinks.next(ms(5_000), GameTime::ZERO).report, None);
+        assert!(!uplinks.is_due(ms(5_000), LINE));
+    }
+
+    const LINE: Line = Line { owes_ack: false, heard: LocalTime::ZERO };
+
+    fn uplinks() -> Uplinks {
+        Uplinks::new(ms(0), 20)
+    }
+
+    /// What the datagram says of a lost track.
+    fn send(uplinks: &mut Uplinks, now: u64, seq: u16) -> Option<u16> {
+        let uplink = uplinks.next(ms(now), GameTime::ZERO);
+        uplinks.note_sent(ms(now), Seq(seq), &uplink);
+        uplink.lost_track
+    }
+
+    fn ms(ms: u64) -> LocalTime {
+        LocalTime::from_millis(ms)
+    }
+}

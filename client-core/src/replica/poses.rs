@@ -1,0 +1,153 @@
+//! The poses of a datagram, taken over by the objects that they are of.
+//!
+//! The bytes of a pose section go in; what they did comes out, and whether they could be read to the end. What stands before
+//! the point where that was no longer possible is taken over all the same.
+//!
+//! Invariant: no pose is read against another base than the one that it was coded against. The host takes a datagram that
+//! the link has confirmed for known in whole. So one that could not be read to its end is remembered ([`Failed`]), and a
+//! section that counts it among the known ones is not read at all: it may mean poses that are not here.
+
+use std::collections::VecDeque;
+
+use ambit_proto::pose::{
+    AckedSet, Bases, Entry, Kept as Known, Pose, PoseFormat, SectionError, SectionHeader, read_section,
+};
+use ambit_proto::wire::Reader;
+
+use super::object::Object;
+use super::slots::Slots;
+use super::store::{Place, Store};
+use super::track::Track;
+use super::{Arrival, Mode, Replica};
+use crate::client::event::{Update, ViewEvent};
+
+/// What a section did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Poses taken over.
+    pub applied: u64,
+    /// Those of them that were news of objects in sight.
+    pub shown: u64,
+    /// Those of them that contradict what was being shown.
+    pub late: u64,
+    /// Poses of objects that had left: read, and of no other use.
+    pub stale: u64,
+    /// What the server knew to have arrived; an error if the rest could not be read: then the server is to be told.
+    pub end: Result<Option<AckedSet>, SectionError>,
+}
+
+/// Datagrams that count as known, and whose poses are not.
+///
+/// Bound: [`FAILED`], the newest. A host that has heard of one counts none up to it among the known ones, so there are
+/// as many as come within a round trip; one that does not listen gets nonsense shown, and of its own objects only.
+#[derive(Debug, Default)]
+pub(super) struct Failed {
+    numbers: VecDeque<u64>,
+}
+
+/// Failures that are remembered.
+const FAILED: usize = 64;
+
+impl Failed {
+    fn note(&mut self, number: u64) {
+        if self.numbers.len() == FAILED {
+            self.numbers.pop_front();
+        }
+        self.numbers.push_back(number);
+    }
+
+    /// Whether one of them is in the acked set that this section names.
+    fn is_meant_by(&self, bytes: &[u8], number: u64) -> bool {
+        let mut header = SectionHeader { number, ..SectionHeader::default() };
+        !self.numbers.is_empty()
+            && header.wire(&mut Reader::new(bytes)).is_ok()
+            && header.acked.is_some_and(|acked| self.numbers.iter().any(|number| acked.contains(*number)))
+    }
+}
+
+impl<V> Replica<V> {
+    /// Takes over the pose section of the datagram in hand.
+    pub fn apply_poses(&mut self, arrival: Arrival, bytes: &[u8]) -> Section {
+        let mut section = Section { applied: 0, shown: 0, late: 0, stale: 0, end: Ok(None) };
+        if self.mode == Mode::Light {
+            return section;
+        }
+        let mut poses = std::mem::take(&mut self.poses);
+        section.end = if self.failed.is_meant_by(bytes, arrival.number) {
+            Err(SectionError::LostTrack { slot: 0 })
+        } else {
+            let bases = Followed { slots: &self.slots, objects: &self.objects, number: arrival.number };
+            read_section(bytes, arrival.number, arrival.stamp, &bases, &mut poses)
+        };
+        if section.end.is_err() {
+            self.failed.note(arrival.number);
+        }
+        for (slot, pose) in poses.drain(..) {
+            self.take_over(arrival, slot, pose, &mut section);
+        }
+        self.poses = poses;
+        section
+    }
+
+    /// A datagram could not be read at all: its poses, if there were any, are not known.
+    pub fn miss_poses(&mut self, number: u64) {
+        self.failed.note(number);
+    }
+
+    fn take_over(&mut self, arrival: Arrival, slot: u16, pose: Pose, section: &mut Section) {
+        let Arrival { number, stamp, now } = arrival;
+        let acked = section.end.as_ref().ok().and_then(Option::as_ref);
+        let Some(place) = tenant(&self.slots, &self.objects, slot, number) else {
+            section.stale += 1;
+            if let Some(former) = self.slots.former_mut(slot, number) {
+                former.note(Entry { number, stamp, pose });
+            }
+            return;
+        };
+        let object = self.objects.at_mut(place).expect("a slot's object exists");
+        let noted = object.note(arrival, pose, self.times);
+        if let Some((track, acked)) = object.track.as_mut().zip(acked) {
+            track.prune(acked);
+        }
+        section.applied += 1;
+        // What has not been shown yet is not late, and its `Enter` will tell the newest.
+        if !(noted.newest || noted.late) || object.view.is_none() {
+            return;
+        }
+        section.shown += 1;
+        section.late += u64::from(noted.late);
+        if self.watched {
+            let at = (stamp + self.times.delay).max(now);
+            let components = object.named(0..1, at, self.times, &self.names.kinds[usize::from(object.kind)]);
+            self.events.push_back(ViewEvent::Update(Update { id: object.id, t: now, at, components }));
+        }
+    }
+}
+
+/// Whom a slot's poses in datagram `number` are of: its tenant, or the one before.
+struct Followed<'r, V> {
+    slots: &'r Slots,
+    objects: &'r Store<Object<V>>,
+    number: u64,
+}
+
+impl<V> Bases for Followed<'_, V> {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Known)> {
+        let present = tenant(self.slots, self.objects, slot, self.number);
+        let track: Option<&Track> = match present {
+            Some(place) => self.objects.at(place)?.track.as_ref(),
+            None => self.slots.former(slot, self.number),
+        };
+        track.map(|track| (track.format(), track.kept()))
+    }
+}
+
+/// Where the object is of which a slot's poses in datagram `number` are, if it is still there.
+fn tenant<V>(slots: &Slots, objects: &Store<Object<V>>, slot: u16, number: u64) -> Option<Place> {
+    let place = slots.get(slot)?.tenant?;
+    let track = objects.at(place)?.track.as_ref()?;
+    track.admits(number).then_some(place)
+}
+
+#[cfg(test)]
+mod tests;

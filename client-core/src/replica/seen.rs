@@ -1,0 +1,96 @@
+//! An object in sight, as a view reads it: at any room time, past or to come.
+//!
+//! Nothing is kept here. Units: metres, radians.
+
+use std::sync::Arc;
+
+use ambit_proto::pose::Pose;
+use ambit_proto::schema::Freshness;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+
+use super::Times;
+use super::names::Named as Names;
+use super::object::Object;
+use crate::client::event::{Facing, Named, Value};
+
+/// An object in sight.
+#[derive(Debug)]
+pub struct Seen<'r, V> {
+    /// The client's name for it.
+    pub id: u32,
+    /// What the view keeps of it.
+    pub view: &'r V,
+    pub(super) object: &'r Object<V>,
+    pub(super) names: &'r Names,
+    pub(super) freshness: &'r Freshness,
+    pub(super) times: Times,
+}
+
+impl<V> Seen<'_, V> {
+    /// What it is.
+    pub fn kind(&self) -> &Arc<str> {
+        &self.names.name
+    }
+
+    /// Whether it is the player's avatar.
+    pub fn is_own(&self) -> bool {
+        self.object.own
+    }
+
+    /// Where it is at `t`; `None` while nobody has said so.
+    pub fn position(&self, t: GameTime) -> Option<Position> {
+        self.object.position(t, self.times)
+    }
+
+    /// How it is turned at `t`; `None` for objects that have no pose.
+    pub fn facing(&self, t: GameTime) -> Option<Facing> {
+        let (track, pose) = self.object.shown(t, self.times)?;
+        Some(track.facing(&pose))
+    }
+
+    /// Its heading at `t`, in radians from 0 to two pi, if it is one that turns about the vertical.
+    pub fn yaw(&self, t: GameTime) -> Option<f32> {
+        match self.facing(t)? {
+            Facing::Yaw(yaw) => Some(yaw),
+            Facing::Fixed | Facing::Free(_) => None,
+        }
+    }
+
+    /// Its orientation at `t`, as a unit quaternion (x, y, z, w); `None` for objects that have no pose.
+    pub fn orientation(&self, t: GameTime) -> Option<[f32; 4]> {
+        let (track, pose) = self.object.shown(t, self.times)?;
+        Some(track.format().quaternion(&pose))
+    }
+
+    /// The pose that is shown at `t`, on the grid of its kind; `None` for objects that have none.
+    pub fn pose(&self, t: GameTime) -> Option<Pose> {
+        Some(self.object.shown(t, self.times)?.1)
+    }
+
+    /// Stamp of the newest datagram that told where it is, if it is one that moves in any way.
+    pub fn last_pose(&self) -> Option<GameTime> {
+        self.object.track.as_ref()?.newest()
+    }
+
+    /// How fresh its kind should be, by distance.
+    pub fn freshness(&self) -> &Freshness {
+        self.freshness
+    }
+
+    /// Whether it is on its way somewhere at `t`.
+    pub fn moves(&self, t: GameTime) -> bool {
+        self.object.moves(t, self.times)
+    }
+
+    /// The value at `t` of the component called `name`.
+    pub fn value(&self, name: &str, t: GameTime) -> Option<Value> {
+        let index = self.names.parts.iter().position(|part| **part == *name)?;
+        self.object.value(index, t, self.times)
+    }
+
+    /// All that is known of it, at `t`.
+    pub fn values(&self, t: GameTime) -> Vec<Named<Value>> {
+        self.object.values(t, self.times, self.names)
+    }
+}

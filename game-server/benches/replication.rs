@@ -1,0 +1,185 @@
+//! What a room costs with many clients that all move, and what it sends.
+//!
+//! Workload, that of `tests/bench crowd` without sockets: the game `field` in which the server walks every avatar at 4 m/s
+//! (`walk=steered`: headings turn at random at each tick, told as poses; `walk=waypoints`: straight ways, told as
+//! timelines), 20 ticks a second, zones of 3 x 3 cells of 10 m, as many avatars a square metre that a client sees some 30.
+//! Each client is a link of its own: it confirms each datagram one tick later, with the keys that it sends 20 times a second.
+//! What is measured is `Room::tick`: all that a server does for a client but sockets and encryption, in time that the thread had the
+//! processor. Clients are not measured, and take the caches between two ticks as sockets do. Machine: whatever it runs on;
+//! what counts is that a client costs the same however many there are.
+//!
+//! Run with `cargo bench -p ambit-game-server --bench replication [-- 1000 [steered]]`.
+
+use std::time::Duration;
+
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::record::Header;
+use ambit_game_server::room::{Input, Output, Room};
+use ambit_game_server::stats::{RoomStats, Sharing};
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::link::{Link, LinkConfig};
+use ambit_proto::message::{self, Uplink};
+use ambit_proto::time::GameTime;
+use ambit_proto::wire::Wire;
+use bytes::Bytes;
+
+const TICK: Duration = Duration::from_millis(50);
+/// Ticks before anything is measured: all have come, and know what is around them.
+const SETTLING: u32 = 100;
+/// Ticks that are measured.
+const MEASURED: u32 = 200;
+/// Edges of maps on which each of a thousand sees some 30 others: those who walk between points on the map meet in its middle.
+const EDGES_OF_1000_M: [(&str, f64); 2] = [("steered", 165.0), ("waypoints", 200.3)];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let is_test = std::env::args().any(|argument| argument == "--test");
+    let counts = match arguments.first().and_then(|count| count.parse().ok()) {
+        Some(count) => vec![count],
+        None if is_test => vec![50],
+        None => vec![250, 500, 1_000, 2_000],
+    };
+    let walks = EDGES_OF_1000_M.iter().map(|(walk, _)| *walk);
+    let walks = walks.filter(|walk| arguments.get(1).is_none_or(|wanted| *wanted == *walk));
+    println!("{HEAD}");
+    for walk in walks {
+        for &count in &counts {
+            println!("{}", measure(walk, count));
+        }
+    }
+}
+
+const HEAD: &str = "\
+| walk | clients | seen | us a client and tick: best tenth, median, mean | bytes/s | datagrams/s | enters/s | \
+bits a client and tick: stamp, records, poses, their places, link | poses/s sent, foretold, deferred | \
+sharing: records, poses |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |";
+
+/// One line of the table.
+fn measure(walk: &str, count: u32) -> String {
+    let mut town = Town::new(walk, count);
+    for _ in 0..SETTLING {
+        town.tick();
+    }
+    let before = town.room.stats().clone();
+    let mut times: Vec<Duration> = (0..MEASURED).map(|_| town.tick()).collect();
+    let after = town.room.stats();
+    times.sort_unstable();
+    let client_ticks = f64::from(count * MEASURED);
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(count);
+    let mean = times.iter().sum::<Duration>() / MEASURED;
+    let a_tick = |of: fn(&RoomStats) -> u64| (of(after) - of(&before)) as f64 / client_ticks;
+    let a_second = |of: fn(&RoomStats) -> u64| a_tick(of) / TICK.as_secs_f64();
+    let sharing = |of: fn(&RoomStats) -> Sharing| {
+        let (after, before) = (of(after), of(&before));
+        Sharing { made: after.made - before.made, used: after.used - before.used }.ratio()
+    };
+    format!(
+        "| {walk} | {count} | {:.1} | {:.2}, {:.2}, {:.2} | {:.0} | {:.1} | {:.1} | \
+         {:.0}, {:.0}, {:.0}, {:.0}, {:.0} | {:.0}, {:.0}, {:.0} | {:.1}, {:.1} |",
+        town.seen(),
+        micros(times[times.len() / 10]),
+        micros(times[times.len() / 2]),
+        micros(mean),
+        a_second(|stats| stats.bytes_out),
+        a_second(|stats| stats.datagrams_out),
+        a_second(|stats| stats.enters),
+        a_tick(|stats| stats.bits.stamps),
+        a_tick(|stats| stats.bits.records),
+        a_tick(|stats| stats.bits.pose_contents),
+        a_tick(|stats| stats.bits.pose_headers + stats.bits.pose_places),
+        a_tick(|stats| stats.bits.link),
+        a_second(|stats| stats.poses.sent),
+        a_second(|stats| stats.poses.foretold),
+        a_second(|stats| stats.poses.deferred),
+        sharing(|stats| stats.records),
+        sharing(|stats| stats.codes),
+    )
+}
+
+/// A room and its clients.
+struct Town {
+    room: Room,
+    now: GameTime,
+    links: Vec<Link>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    /// On their way to the clients.
+    posted: Vec<(ClientId, Bytes)>,
+}
+
+impl Town {
+    fn new(walk: &str, count: u32) -> Self {
+        let of_1000 = EDGES_OF_1000_M.iter().find(|(other, _)| *other == walk).expect("a way to walk").1;
+        let edge_m = of_1000 * (f64::from(count) / 1_000.0).sqrt();
+        let parameters = [
+            ("size", format!("{edge_m:.1}x{edge_m:.1}")),
+            ("walk", walk.to_owned()),
+            ("inner", "1".to_owned()),
+            ("outer", "1".to_owned()),
+            ("npcs", "0".to_owned()),
+            ("obstacles", "0".to_owned()),
+        ];
+        let parameters = parameters.map(|(key, value)| (key.to_owned(), value)).into();
+        let header = Header { game: "field".to_owned(), seed: 42, capacity: count, parameters, ..Header::default() };
+        let room = Registry::standard().room(&header).expect("parameters of field");
+        let join = |client| Input::Join {
+            client: ClientId(client),
+            player: PlayerId(client.into()),
+            name: client.to_string(),
+        };
+        Town {
+            room,
+            now: GameTime::ZERO,
+            links: (0..count).map(|_| Link::new(LinkConfig::client())).collect(),
+            inputs: (0..count).map(join).collect(),
+            outputs: Vec::new(),
+            posted: Vec::new(),
+        }
+    }
+
+    /// How long the room took.
+    fn tick(&mut self) -> Duration {
+        self.now += TICK;
+        for (client, bytes) in self.posted.drain(..) {
+            let link = &mut self.links[client.0 as usize];
+            link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
+            while link.poll_event().is_some() {}
+        }
+        for (client, link) in (0..).zip(&mut self.links) {
+            let mut bytes = Vec::with_capacity(64);
+            let input = Some(message::Input::new(Keymap(1), self.now));
+            link.write_datagram_quietly(self.now.into(), &mut bytes, |writer, _| {
+                Uplink { input, ..Uplink::default() }.wire(writer).expect("a writer refuses nothing");
+            });
+            self.inputs.push(Input::Datagram { client: ClientId(client), at: self.now, bytes: bytes.into() });
+        }
+        let time = timed(|| self.room.tick(self.now, &mut self.inputs, &mut self.outputs));
+        let datagrams = self.outputs.drain(..).filter_map(|output| match output {
+            Output::Datagram { client, bytes } => Some((client, bytes)),
+            _ => None,
+        });
+        self.posted.extend(datagrams);
+        time
+    }
+
+    /// How many others a client follows, on average.
+    fn seen(&self) -> f64 {
+        let network = self.room.network();
+        let followed: usize =
+            network.viewers().map(|viewer| network.interest().followed(viewer.client).count() - 1).sum();
+        followed as f64 / self.links.len() as f64
+    }
+}
+
+/// How long the thread had the processor meanwhile.
+fn timed(work: impl FnOnce()) -> Duration {
+    let now = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    };
+    let start = now();
+    work();
+    now().saturating_sub(start)
+}

@@ -1,0 +1,207 @@
+//! Poses: where the objects are that nobody can foretell.
+//!
+//! A game sets a pose at a tick ([`World::set_pose`]); position, cell and trace follow from it. Each pose has a dense slot
+//! ([`World::pose_slot`]), and what a tick walks through lies in arrays by that slot.
+//!
+//! Invariants:
+//! 1. A pose holds from the horizon of its tick on, and fits its kind's format; the object's position is the pose's.
+//! 2. [`World::posed`] lists each object whose pose was set to another one in this tick, once, in the order of their
+//!    first change; [`Change::Stirred`] says which of those had none at the tick before.
+//! 3. To set a pose to what it is already is no change. To be born is one.
+//!
+//! Units: metres, radians, metres a second. Cost: a few array accesses; nothing is allocated for a change.
+
+use ambit_proto::ids::ObjectId;
+use ambit_proto::pose::{Pose, PoseFormat};
+use ambit_proto::schema::Component;
+use ambit_proto::space::Position;
+
+use super::objects::{NO_POSE, slot_of};
+use super::{Change, World};
+use crate::logic::contact::Way;
+
+/// Setting and reading poses.
+impl World {
+    /// Puts an object that turns about z to where it is from now on, with a heading (from x towards y) and a speed along it.
+    ///
+    /// # Panics
+    /// When it has no pose, or a number is not finite, as for the others: a mistake of the game's.
+    pub fn set_pose(&mut self, object: ObjectId, position: Position, yaw_rad: f32, speed_m_per_s: f32) {
+        let pose = self.pose_format(object).pose(position, yaw_rad, speed_m_per_s);
+        self.replace_pose(object, pose);
+    }
+
+    /// Puts an object that turns freely to where it is from now on, with a unit quaternion (x, y, z, w) and the game's own flag.
+    pub fn set_free_pose(&mut self, object: ObjectId, position: Position, quaternion: [f32; 4], flag: bool) {
+        let pose = self.pose_format(object).free(position, quaternion);
+        self.replace_pose(object, Pose { flag, ..pose });
+    }
+
+    /// Gives an object a pose that lies on the grid of its kind already.
+    pub fn replace_pose(&mut self, object: ObjectId, pose: Pose) {
+        let slot = self.pose_slot(object);
+        let (format, old) = self.poses.at(slot);
+        if old == pose {
+            return;
+        }
+        debug_assert!(format.fits(&pose), "{pose:?} is none of {format:?}");
+        let here = self.objects.positions[slot_of(object)];
+        if self.poses.change(slot, object, pose, here) == News::Stirs {
+            self.changes.push(Change::Stirred { object });
+        }
+        self.object_mut(object).components[0] = Component::Pose(pose);
+        self.put(object, format.position(&pose));
+    }
+
+    /// An object's pose, from now on.
+    pub fn pose(&self, object: ObjectId) -> Pose {
+        self.poses.at(self.pose_slot(object)).1
+    }
+
+    /// The grid of an object's poses.
+    pub fn pose_format(&self, object: ObjectId) -> PoseFormat {
+        self.poses.at(self.pose_slot(object)).0
+    }
+
+    /// Whether an object has a pose, and not a path.
+    pub fn has_pose(&self, object: ObjectId) -> bool {
+        self.pose_slot_of(object).is_some()
+    }
+
+    /// The number of an object's pose, to keep arrays by: less than there ever were poses at once, the object's own as long as
+    /// it lives, and after that another one's.
+    pub fn pose_slot(&self, object: ObjectId) -> u32 {
+        self.pose_slot_of(object).unwrap_or_else(|| panic!("the object {object} has no pose, or is gone"))
+    }
+
+    /// The objects whose pose was set to another one in this tick, the newly born included, each once. Once the tick is
+    /// finished, all of them live.
+    pub fn posed(&self) -> &[ObjectId] {
+        &self.poses.posed
+    }
+
+    /// How an object moves, to ask for contacts: its path; with a pose, the straight line from where it was at the tick before
+    /// to where it is.
+    pub fn way(&self, object: ObjectId) -> Way<'_> {
+        let Some(slot) = self.pose_slot_of(object) else { return Way::Path(self.path(object)) };
+        let here = self.position(object);
+        let before = self.poses.before(slot).unwrap_or(here);
+        Way::Straight { from: (self.before, before), to: (self.now, here) }
+    }
+}
+
+impl World {
+    /// The slot of an object's pose, if it has one and lives.
+    #[inline]
+    pub(super) fn pose_slot_of(&self, object: ObjectId) -> Option<u32> {
+        let slot = self.objects.slot(object)?;
+        Some(self.objects.pose_slots[slot]).filter(|&slot| slot != NO_POSE)
+    }
+
+    /// The grid of a kind's poses; what has spawned fits its kind.
+    pub(super) fn pose_format_of(&self, kind: u8) -> PoseFormat {
+        *self.schema.kinds[usize::from(kind)].pose_format().expect("who has a pose is of a kind that has one")
+    }
+
+    /// A newborn object has a pose, if component 0 is one.
+    pub(super) fn begin_pose(&mut self, object: ObjectId) {
+        let newborn = self.object(object);
+        let Component::Pose(pose) = newborn.components[0] else { return };
+        let format = self.pose_format_of(newborn.kind);
+        let here = self.objects.positions[slot_of(object)];
+        self.objects.pose_slots[slot_of(object)] = self.poses.insert(object, format, pose, here);
+        self.changes.push(Change::Stirred { object });
+    }
+}
+
+/// What a change of a pose is to its tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum News {
+    /// The first one, after a tick without any.
+    Stirs,
+    GoesOn,
+}
+
+/// All poses. All arrays by slot have the same length.
+#[derive(Debug, Default)]
+pub(super) struct Poses {
+    /// Ticks so far.
+    tick: u64,
+    formats: Vec<PoseFormat>,
+    current: Vec<Pose>,
+    /// The tick of the last change.
+    changed: Vec<u64>,
+    /// Where the object was before that tick.
+    before: Vec<Position>,
+    free: Vec<u32>,
+    posed: Vec<ObjectId>,
+    /// Whether one of `posed` is gone.
+    thinned: bool,
+}
+
+impl Poses {
+    pub(super) fn begin_tick(&mut self) {
+        self.tick += 1;
+        self.posed.clear();
+    }
+
+    /// Leaves those in `posed` that live.
+    pub(super) fn finish_tick(&mut self, lives: impl Fn(ObjectId) -> bool) {
+        if std::mem::take(&mut self.thinned) {
+            self.posed.retain(|&object| lives(object));
+        }
+    }
+
+    pub(super) fn remove(&mut self, slot: u32) {
+        self.thinned |= self.changed[slot as usize] == self.tick;
+        self.free.push(slot);
+    }
+
+    /// Whether a pose has changed at this tick or the one before.
+    pub(super) fn is_moving(&self, slot: u32) -> bool {
+        self.changed[slot as usize] + 1 >= self.tick
+    }
+
+    fn insert(&mut self, object: ObjectId, format: PoseFormat, pose: Pose, here: Position) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| self.grow(format));
+        let index = slot as usize;
+        self.formats[index] = format;
+        self.current[index] = pose;
+        self.changed[index] = self.tick;
+        self.before[index] = here;
+        self.posed.push(object);
+        slot
+    }
+
+    fn grow(&mut self, format: PoseFormat) -> u32 {
+        self.formats.push(format);
+        self.current.push(Pose::default());
+        self.changed.push(0);
+        self.before.push(Position::default());
+        self.formats.len() as u32 - 1
+    }
+
+    #[inline]
+    fn at(&self, slot: u32) -> (PoseFormat, Pose) {
+        (self.formats[slot as usize], self.current[slot as usize])
+    }
+
+    /// Stores another pose of an object that was `here` until now.
+    #[inline]
+    fn change(&mut self, slot: u32, object: ObjectId, pose: Pose, here: Position) -> News {
+        let index = slot as usize;
+        self.current[index] = pose;
+        let last = std::mem::replace(&mut self.changed[index], self.tick);
+        if last == self.tick {
+            return News::GoesOn;
+        }
+        self.before[index] = here;
+        self.posed.push(object);
+        if last + 1 == self.tick { News::GoesOn } else { News::Stirs }
+    }
+
+    /// Where the object was at the tick before, if its pose has changed since.
+    fn before(&self, slot: u32) -> Option<Position> {
+        (self.changed[slot as usize] == self.tick).then(|| self.before[slot as usize])
+    }
+}

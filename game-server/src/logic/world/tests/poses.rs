@@ -1,0 +1,334 @@
+//! Objects with poses, and a small game of them.
+
+use ambit_proto::keymap::Keymap;
+use ambit_proto::map::StaticMap;
+use ambit_proto::message::Action;
+use ambit_proto::pose::{Pose, PoseFormat, Turning};
+
+use super::*;
+use crate::logic::contact::first_contact;
+use crate::logic::game::{Game, Refusal};
+use crate::logic::statics::Block;
+
+const CAR: u8 = 0;
+const CUBE: u8 = 1;
+const POST: u8 = 2;
+const FUEL: u8 = 1;
+
+const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+const CUBES: PoseFormat = PoseFormat { per_metre: 1_000, turn: Turning::Free { bits: 9 } };
+
+#[test]
+fn position_cell_and_component_follow_from_the_pose() {
+    let mut world = garage();
+    let car = car(&mut world, at(5.0, 5.0));
+    assert_eq!((world.position(car), world.cell(car)), (at(5.0, 5.0), Cell::new(0, 0)));
+    tick(&mut world, 1);
+    tick(&mut world, 2);
+    world.set_pose(car, at(15.004, 5.0), 1.0, 4.0);
+    assert_eq!(world.pose(car).at, [1_500, 500, 0]);
+    assert_eq!((world.pose(car).speed, world.has_pose(car)), (400, true));
+    assert_eq!((world.position(car), world.cell(car)), (at(15.0, 5.0), Cell::new(1, 0)));
+    assert_eq!(world.component(car, 0), &Component::Pose(world.pose(car)));
+    let mut found = Vec::new();
+    world.within(at(15.0, 5.0), 1.0, &mut found);
+    assert_eq!(found, [car]);
+    let crossing = Change::ChangeCell { object: car, from: Cell::new(0, 0), to: Cell::new(1, 0) };
+    assert_eq!(changes(&mut world), [Change::Stirred { object: car }, crossing]);
+}
+
+#[test]
+fn who_begins_to_stir_is_said_once_and_who_goes_on_is_listed() {
+    let mut world = garage();
+    let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
+    let mut told = Vec::new();
+    // Who moves at which tick: once, again and again, twice in a tick, and to where it is already.
+    let moves: [&[(ObjectId, f32)]; 9] = [
+        &[],
+        &[(other, 1.0), (one, 1.0), (other, 1.5)],
+        &[(one, 2.0)],
+        &[(one, 3.0), (other, 3.0)],
+        &[],
+        &[(one, 3.0)],
+        &[(other, 4.0)],
+        &[],
+        &[],
+    ];
+    for (number, moves) in moves.iter().enumerate() {
+        tick(&mut world, number as u64 + 1);
+        for &(object, x) in *moves {
+            world.set_pose(object, at(x, 5.0), 0.0, 0.0);
+        }
+        world.finish_tick();
+        let stirred = changes(&mut world).into_iter().map(|change| match change {
+            Change::Stirred { object } => object,
+            other => panic!("{other:?}"),
+        });
+        told.push((
+            stirred.collect::<Vec<_>>(),
+            world.posed().to_vec(),
+            [world.is_moving(one), world.is_moving(other)],
+        ));
+    }
+    let expected = [
+        (vec![], vec![], [true, true]), // Born at the tick before.
+        (vec![other, one], vec![other, one], [true, true]),
+        (vec![], vec![one], [true, true]),
+        (vec![other], vec![one, other], [true, true]),
+        (vec![], vec![], [true, true]),
+        (vec![], vec![], [false, false]),
+        (vec![other], vec![other], [false, true]),
+        (vec![], vec![], [false, true]),
+        (vec![], vec![], [false, false]),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn the_newly_born_are_posed_and_the_dead_are_not() {
+    let mut world = garage();
+    tick(&mut world, 1);
+    let (one, other) = (car(&mut world, at(5.0, 5.0)), car(&mut world, at(7.0, 5.0)));
+    let cell = Cell::new(0, 0);
+    let born = |object| [Change::Spawned { object, cell }, Change::Stirred { object }];
+    assert_eq!(changes(&mut world), [born(one), born(other)].concat());
+    assert_eq!(world.posed(), [one, other]);
+    world.despawn(one);
+    world.finish_tick();
+    assert_eq!(world.posed(), [other]);
+    tick(&mut world, 2);
+    assert_eq!(world.posed(), []);
+}
+
+#[test]
+fn a_pose_slot_is_dense_and_the_object_s_own_as_long_as_it_lives() {
+    let mut world = garage();
+    let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(1.0, 1.0))]);
+    let cars: Vec<_> = (0..5).map(|n| car(&mut world, at(n as f32, 5.0))).collect();
+    assert_eq!(cars.iter().map(|&car| world.pose_slot(car)).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert!(!world.has_pose(post));
+    world.despawn(cars[2]);
+    let young = car(&mut world, at(9.0, 9.0));
+    assert_eq!((world.pose_slot(young), world.pose_slot(cars[3])), (2, 3));
+    assert_eq!(world.pose(young).at, [900, 900, 0]);
+}
+
+#[test]
+fn other_components_of_a_posed_object_are_said_as_ever_and_its_pose_is_not() {
+    let mut world = garage();
+    let car = car(&mut world, at(5.0, 5.0));
+    tick(&mut world, 1);
+    tick(&mut world, 2);
+    world.set_pose(car, at(6.0, 5.0), 0.0, 1.0);
+    world.set_number(car, FUEL, 3);
+    world.finish_tick();
+    assert_eq!(
+        changes(&mut world),
+        [Change::Stirred { object: car }, Change::Components { object: car, mask: 1 << FUEL }]
+    );
+}
+
+#[test]
+fn between_two_ticks_a_pose_moves_in_a_straight_line() {
+    let mut world = garage();
+    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
+    tick(&mut world, 1);
+    tick(&mut world, 2);
+    world.set_pose(one, at(14.0, 5.0), 0.0, 80.0);
+    assert_eq!(world.position_at(one, ms(50)), at(10.0, 5.0));
+    assert_eq!(world.position_at(one, ms(75)), at(12.0, 5.0));
+    assert_eq!(world.position_at(one, ms(900)), at(14.0, 5.0));
+    let span = (ms(50), ms(100));
+    assert_eq!(first_contact(world.way(one), world.way(other), span, 1.0), Some(ms(75)));
+    assert_eq!(first_contact(world.way(one), world.way(other), span, 0.9), None);
+    let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(13.0, 5.0))]);
+    assert_eq!(first_contact(world.way(post), world.way(one), span, 1.0), Some(ms(75)));
+    tick(&mut world, 3); // It rests.
+    assert_eq!(world.position_at(one, ms(100)), at(14.0, 5.0));
+}
+
+#[test]
+fn the_trace_tells_where_a_pose_has_got_to() {
+    let mut world = World::new(&RoomConfig { trace: true, ..config() }, schema());
+    let car = car(&mut world, at(5.0, 5.0));
+    tick(&mut world, 1);
+    world.set_pose(car, at(15.0, 5.0), 0.0, 0.0);
+    world.set_pose(car, at(25.0, 5.0), 0.0, 0.0);
+    world.finish_tick();
+    let mut lines = Vec::new();
+    world.drain_trace(&mut lines);
+    let moved = Truth::Moved { position: at(25.0, 5.0), cell: 3 };
+    assert_eq!(lines.last(), Some(&TraceLine { at: ms(50), object: car, what: moved }));
+    assert_eq!(lines.len(), 2);
+}
+
+#[test]
+#[should_panic(expected = "has no pose")]
+fn to_pose_what_has_a_path_is_our_bug() {
+    let mut world = garage();
+    let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(1.0, 1.0))]);
+    world.set_pose(post, at(1.0, 1.0), 0.0, 0.0);
+}
+
+#[test]
+fn teams_fights_and_budgets_are_passed_on() {
+    let mut world = garage();
+    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
+    changes(&mut world);
+    world.set_team(one, Some(3));
+    world.set_team(one, Some(3));
+    world.engage(one, other, ms(900));
+    world.set_budget(Some(PlayerId(4)), 8_000);
+    assert_eq!((world.team(one), world.team(other)), (Some(3), None));
+    let expected = [
+        Change::Team { object: one },
+        Change::Engaged { viewer: one, object: other, until: ms(900) },
+        Change::Budget { player: Some(PlayerId(4)), bytes_per_s: 8_000 },
+    ];
+    assert_eq!(changes(&mut world), expected);
+}
+
+#[test]
+fn what_stands_in_the_way_is_encoded_once_at_the_end_of_the_first_tick() {
+    let mut world = garage();
+    tick(&mut world, 1);
+    world.statics_mut().add_box(Block::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
+    assert!(world.static_map().is_empty());
+    world.finish_tick();
+    world.statics_mut().add_box(Block::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
+    world.finish_tick();
+    let map = StaticMap::decode(&world.static_map()).expect("an encoded map");
+    let boxes: Vec<_> = map.boxes.iter().map(|each| (each.centre, each.half)).collect();
+    assert_eq!(boxes, [(Position::new(10.0, 20.0, 1.5), [1.0, 2.0, 1.5])]);
+    let mut empty = garage();
+    empty.finish_tick();
+    assert!(empty.static_map().is_empty());
+}
+
+/// 900 cubes that tumble about, and come to rest where nobody pushes them.
+#[derive(Default)]
+struct Tumble {
+    cubes: Vec<ObjectId>,
+    pushed: bool,
+    ticks: u32,
+}
+
+impl Game for Tumble {
+    fn schema(&self) -> Schema {
+        schema()
+    }
+
+    fn start(&mut self, world: &mut World) {
+        for n in 0..900u16 {
+            let place = Position::new(f32::from(n % 30) * 3.0, f32::from(n / 30) * 3.0, 0.5);
+            let upright = CUBES.free(place, [0.0, 0.0, 0.0, 1.0]);
+            self.cubes.push(world.spawn(CUBE, vec![Component::Pose(upright)]));
+        }
+    }
+
+    fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
+        world.spawn(CUBE, vec![Component::Pose(CUBES.free(at(50.0, 50.0), [0.0, 0.0, 0.0, 1.0]))])
+    }
+
+    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn input(&mut self, _: &mut World, _: PlayerId, keys: Keymap) {
+        self.pushed = keys.down(3);
+    }
+
+    fn step(&mut self, world: &mut World, _: Duration) {
+        if !self.pushed {
+            return;
+        }
+        self.ticks += 1;
+        let lift = (self.ticks % 20) as f32 / 10.0;
+        for (n, &cube) in self.cubes.iter().enumerate() {
+            let here = world.position(cube);
+            let turned =
+                if (n + self.ticks as usize).is_multiple_of(2) { [0.6, 0.0, 0.0, 0.8] } else { [0.0, 0.0, 1.0, 0.0] };
+            world.set_free_pose(cube, Position { z: 0.5 + lift, ..here }, turned, n % 2 == 0);
+        }
+    }
+}
+
+#[test]
+fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
+    let (mut game, mut world) = (Tumble::default(), garage());
+    tick(&mut world, 1);
+    game.start(&mut world);
+    world.finish_tick();
+    assert_eq!(world.posed(), game.cubes);
+    let mut stirred = 0;
+    for number in 2..100 {
+        tick(&mut world, number);
+        let keys = Keymap::default().with(3, (10..50).contains(&number));
+        game.input(&mut world, PlayerId(1), keys);
+        game.step(&mut world, Duration::from_millis(50));
+        world.finish_tick();
+        let expected: &[ObjectId] = if (10..50).contains(&number) { &game.cubes } else { &[] };
+        assert_eq!(world.posed(), expected, "tick {number}");
+        stirred += changes(&mut world).iter().filter(|change| matches!(change, Change::Stirred { .. })).count();
+    }
+    assert_eq!(stirred, 900); // When the push began.
+    assert!(game.cubes.iter().all(|&cube| !world.is_moving(cube)));
+    let (first, second) = (world.pose(game.cubes[0]), world.pose(game.cubes[1]));
+    assert_eq!((first.flag, second.flag), (true, false));
+    let [x, y, z, w] = CUBES.quaternion(&first);
+    assert!((x - 0.6).abs() < 0.01 && y.abs() < 0.01 && z.abs() < 0.01 && (w - 0.8).abs() < 0.01, "{x} {y} {z} {w}");
+}
+
+#[test]
+fn the_same_poses_give_the_same_world_bit_for_bit() {
+    let run = || {
+        let mut world = garage();
+        let cars: Vec<_> = (0..30).map(|n| car(&mut world, at(n as f32, 5.0))).collect();
+        let mut told = Vec::new();
+        for number in 1..100 {
+            tick(&mut world, number);
+            for &car in &cars {
+                let (x, y) = (world.rng().f32() * 100.0, world.rng().f32() * 100.0);
+                if world.rng().bool() {
+                    world.set_pose(car, at(x, y), x, 1.0);
+                }
+            }
+            world.finish_tick();
+            told.extend(changes(&mut world).into_iter().map(|change| format!("{change:?}")));
+            told.extend(cars.iter().map(|&car| format!("{:?}", world.pose(car))));
+        }
+        told
+    };
+    assert_eq!(run(), run());
+}
+
+fn schema() -> Schema {
+    let fuel = ComponentSpec::public("fuel", Codec::Number { min: 0, max: 9 });
+    let kind = |name: &str, components| Kind { name: name.into(), components, ..Kind::default() };
+    Schema {
+        game: "garage".into(),
+        kinds: vec![
+            kind("car", vec![ComponentSpec::public("pose", Codec::Pose(FORMAT)), fuel]),
+            kind("cube", vec![ComponentSpec::public("pose", Codec::Pose(CUBES))]),
+            kind("post", vec![ComponentSpec::public("path", Codec::Path)]),
+        ],
+        ..Schema::default()
+    }
+}
+
+fn garage() -> World {
+    World::new(&config(), schema())
+}
+
+fn car(world: &mut World, position: Position) -> ObjectId {
+    let pose: Pose = FORMAT.pose(position, 0.0, 0.0);
+    world.spawn(CAR, vec![Component::Pose(pose), Component::Number(5)])
+}
+
+/// Begins this tick of 50 ms each, and forgets what was said before.
+fn tick(world: &mut World, number: u64) {
+    changes(world);
+    world.begin_tick(ms(number * 50));
+}

@@ -1,0 +1,82 @@
+//! How a client that cannot be told everything is told something at each tick.
+//!
+//! A budget that holds over any second can be spent at once, and then nothing is left for a while: what the player fights would
+//! stand still. So whoever has more to hear than the budget allows is told a tick's share of it at each tick. Who is not behind may be
+//! told as much at once as the link allows.
+//!
+//! What became of a tick goes in, how much the next one may say comes out. Units: bytes with all that a datagram costs on the line.
+
+use std::time::Duration;
+
+use ambit_proto::link::BudgetConfig;
+
+/// Of a tick's share, in hundredths: what is left makes up for rounding, so that the link never has to refuse.
+const SHARE_PERCENT: u64 = 96;
+/// What a datagram costs beside its body, in bytes, at most: the link's header; not counting messages, which have priority.
+const HEADER_BYTES: u64 = 12;
+/// Poses that are looked at for each that went out at the tick before, and some more, as what they take varies.
+const POSES_FACTOR: usize = 2;
+const MORE_POSES: usize = 64;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// Poses that went out at the last tick, if not everything did.
+    behind: Option<usize>,
+    /// What may still leave at this tick; any if the client is not behind.
+    left_bytes: Option<u64>,
+}
+
+impl Pace {
+    /// A tick of this length begins to write; `rate` is what may leave in a second.
+    pub(super) fn begin_tick(&mut self, rate: impl FnOnce() -> u32, tick: Duration) {
+        let share = |rate: u32| u64::from(rate) * tick.as_micros() as u64 * SHARE_PERCENT / 100_000_000;
+        self.left_bytes = self.behind.map(|_| share(rate()));
+    }
+
+    /// A tick is over. If not everything that was due went out: how many poses did.
+    pub(super) fn end_tick(&mut self, behind: Option<usize>) {
+        self.behind = behind;
+    }
+
+    /// How many poses are worth a look.
+    pub(super) fn most_poses(&self) -> usize {
+        self.behind.map_or(usize::MAX, |sent| POSES_FACTOR * sent + MORE_POSES)
+    }
+
+    /// How long the next body may be, in bits.
+    pub(super) fn room_bits(&self) -> usize {
+        let overhead = u64::from(BudgetConfig::default().overhead_bytes) + HEADER_BYTES;
+        self.left_bytes.map_or(usize::MAX, |left| 8 * left.saturating_sub(overhead) as usize)
+    }
+
+    /// A datagram of this length leaves.
+    pub(super) fn note_sent(&mut self, bytes: usize) {
+        let cost = bytes as u64 + u64::from(BudgetConfig::default().overhead_bytes);
+        self.left_bytes = self.left_bytes.map(|left| left.saturating_sub(cost));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_behind_gets_a_share_a_tick_and_who_is_not_gets_all_at_once() {
+        let tick = Duration::from_millis(50);
+        let mut pace = Pace::default();
+        pace.begin_tick(|| 20_000, tick);
+        assert_eq!((pace.room_bits(), pace.most_poses()), (usize::MAX, usize::MAX));
+        pace.end_tick(Some(30));
+        assert_eq!(pace.most_poses(), 124);
+        pace.begin_tick(|| 20_000, tick);
+        assert_eq!(pace.room_bits(), 8 * (960 - 53 - 12));
+        pace.note_sent(500);
+        assert_eq!(pace.room_bits(), 8 * (960 - 553 - 53 - 12));
+        pace.note_sent(500);
+        assert_eq!(pace.room_bits(), 0);
+        pace.end_tick(None);
+        pace.begin_tick(|| 20_000, tick);
+        assert_eq!(pace.room_bits(), usize::MAX);
+    }
+}

@@ -1,0 +1,306 @@
+//! The pose section of one client's datagram.
+//!
+//! What is due ([`Candidate`]s) and how many bytes there are go in; the section's bytes come out, and what did not fit stays
+//! due. While all fit, nobody asks what is worth most; when not, what has waited longest for its class goes first, and what does not fit
+//! is skipped for the next that does.
+//!
+//! Invariants: slots ascend in a section; no section is longer than it may be; an object stands in one section a tick at most.
+
+use ambit_proto::pose::{self, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter};
+use ambit_proto::time::GameTime;
+use ambit_proto::wire::Measure;
+
+use super::cache::CodeCache;
+use super::numbers::Numbers;
+use super::poses::{Base, Candidate, Poses, Scene, by_priority};
+
+/// Header and end of a section, in bytes, at most.
+const FRAME_BYTES: usize = 9;
+/// About what a slot takes on top of a pose where nearly all slots are there, in 1/256 bits, and for each doubling of the distance
+/// to the next one that is.
+const PLACE_X256: u32 = 5 * 128;
+const PLACE_OF_SOME_X256: u32 = 3 * 128;
+/// What a mode takes that is not the usual one, in 1/256 bits.
+const MODE_X256: u32 = 13 * 128;
+/// What the writer may hold back, being careful, where there is room by these figures.
+const CARE_X256: u64 = 16 * 256;
+/// A section with less than that is not worth its header.
+const LEAST_BYTES: usize = FRAME_BYTES + 8;
+/// Poses that don't fit before nobody looks for smaller ones any more.
+const MISSES: usize = 8;
+
+/// What one section came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Filled {
+    /// Poses that it carries.
+    pub poses: u32,
+    /// What they take without slots and header, in 1/256 bits; 0 at the fine level, where nobody knows.
+    pub content_x256: u64,
+    /// Its header, in bits.
+    pub header_bits: usize,
+    /// All its bytes.
+    pub bytes: usize,
+}
+
+/// The buffers that all clients share.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    chosen: Vec<Candidate>,
+    skipped: Vec<Candidate>,
+    history: Vec<(GameTime, Pose)>,
+    scene: pose::fine::Scene,
+}
+
+/// What is written, and for whom.
+pub struct Section<'s> {
+    /// The room's state.
+    pub scene: Scene<'s>,
+    /// The coded poses.
+    pub cache: &'s CodeCache,
+    /// What the client is known to have.
+    pub numbers: &'s Numbers,
+    /// Where the client's avatar is.
+    pub viewer: [f32; 2],
+    /// How long it may be.
+    pub most_bytes: usize,
+}
+
+impl Section<'_> {
+    /// Replaces `out` by a section with as many of `due` as fit, and takes those off the list. `due` is in ascending order of slots,
+    /// and stays so.
+    pub fn fill(
+        &self,
+        poses: &mut Poses,
+        due: &mut Vec<Candidate>,
+        buffers: &mut Buffers,
+        out: &mut Vec<u8>,
+    ) -> Filled {
+        out.clear();
+        if due.is_empty() || self.most_bytes < LEAST_BYTES {
+            return Filled::default();
+        }
+        self.choose(poses, due, buffers);
+        let number = self.numbers.next();
+        let acked = self.numbers.window().map(|window| window.acked_set());
+        let level = if self.scene.shared { Level::Shared } else { Level::Fine };
+        let Buffers { chosen, skipped, history, scene } = buffers;
+        let mut header = SectionHeader::new(level, number, acked);
+        let mut measure = Measure::new();
+        header.wire(&mut measure).expect("a measure refuses nothing");
+        let mut filled = Filled { header_bits: measure.bits(), ..Filled::default() };
+        let mut writer = SectionWriter::with_scene(out, &header, scene);
+        for candidate in chosen.drain(..) {
+            let place_bits = writer.place_bits_at_most(candidate.slot, mode(candidate.base));
+            if writer.bytes() + self.bytes_at_most(&candidate, place_bits) > self.most_bytes {
+                skipped.push(candidate);
+                continue;
+            }
+            match candidate.key {
+                Some(key) => {
+                    let coded = self.cache.coded(key);
+                    writer.shared(candidate.slot, mode(candidate.base), coded);
+                    filled.content_x256 += u64::from(coded.bits_x256());
+                }
+                None => self.write_fine(&mut writer, poses, &candidate, history),
+            }
+            poses.sent(candidate.slot, number, self.scene.source.stamp);
+            filled.poses += 1;
+        }
+        writer.finish();
+        due.append(skipped);
+        due.sort_unstable_by_key(|candidate| candidate.slot);
+        if filled.poses == 0 {
+            out.clear();
+            return Filled::default();
+        }
+        Filled { bytes: out.len(), ..filled }
+    }
+
+    /// Moves what is to go out from `due` to `chosen`, in ascending order of slots.
+    fn choose(&self, poses: &Poses, due: &mut Vec<Candidate>, buffers: &mut Buffers) {
+        let budget_x256 = ((self.most_bytes - FRAME_BYTES) * 8 * 256) as u64;
+        let slots = due.last().map_or(0, |last| u64::from(last.slot) + 1);
+        let count = due.len() as u64;
+        let all = due.iter().map(|candidate| u64::from(candidate.cost_x256())).sum::<u64>();
+        let all = all + count * u64::from(place_x256(slots, count));
+        if all <= budget_x256 {
+            std::mem::swap(due, &mut buffers.chosen);
+            return;
+        }
+        let place_x256 = place_x256(slots, count * budget_x256 / all);
+        poses.prioritise(self.scene, self.viewer, due);
+        by_priority(due);
+        let (mut left, mut misses) = (budget_x256.saturating_sub(CARE_X256), 0);
+        while misses < MISSES
+            && let Some(candidate) = due.pop()
+        {
+            let cost = u64::from(candidate.cost_x256() + place_x256);
+            if let Some(rest) = left.checked_sub(cost) {
+                left = rest;
+                buffers.chosen.push(candidate);
+            } else {
+                misses += 1;
+                buffers.skipped.push(candidate);
+            }
+        }
+        buffers.chosen.sort_unstable_by_key(|candidate| candidate.slot);
+    }
+
+    fn write_fine(
+        &self,
+        writer: &mut SectionWriter<'_>,
+        poses: &Poses,
+        candidate: &Candidate,
+        history: &mut Vec<(GameTime, Pose)>,
+    ) {
+        let Scene { source, .. } = self.scene;
+        let is_known = poses.history(candidate.slot, candidate.base, self.numbers, source.book, history);
+        let mode = if is_known { mode(candidate.base) } else { Mode::Absolute };
+        if !is_known {
+            history.clear();
+        }
+        let pose = source.book.newest(candidate.pose_slot);
+        writer.fine(candidate.slot, mode, self.format(candidate), history, source.stamp, pose);
+    }
+
+    fn bytes_at_most(&self, candidate: &Candidate, place_bits: usize) -> usize {
+        let bits = match candidate.key {
+            Some(_) => candidate.bits_x256.div_ceil(256) as usize,
+            None => self.format(candidate).most_bits(),
+        };
+        (place_bits + bits).div_ceil(8)
+    }
+
+    fn format(&self, candidate: &Candidate) -> &PoseFormat {
+        let source = self.scene.source;
+        &source.formats[usize::from(source.book.kind(candidate.pose_slot))]
+    }
+}
+
+impl Candidate {
+    /// Pose and mode.
+    fn cost_x256(&self) -> u32 {
+        self.bits_x256 + if mode(self.base) == Mode::Window { 0 } else { MODE_X256 }
+    }
+}
+
+/// About what a slot takes in a section of so many of `slots`: the fewer there are, the farther apart they are, and the longer are
+/// the numbers that say so.
+fn place_x256(slots: u64, count: u64) -> u32 {
+    PLACE_X256 + PLACE_OF_SOME_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
+}
+
+fn mode(base: Base) -> Mode {
+    match base {
+        Base::Window(_) => Mode::Window,
+        Base::Old(_) => Mode::Old,
+        Base::None => Mode::Absolute,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::pose::Turning;
+    use ambit_proto::schema::Freshness;
+    use ambit_proto::space::Position;
+
+    use super::*;
+    use crate::network::replication::book::PoseBook;
+    use crate::network::replication::cache::Source;
+    use crate::network::replication::freshness::Rates;
+    use crate::network::replication::poses::Look;
+
+    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+    const OBJECTS: u16 = 200;
+
+    #[test]
+    fn no_section_is_longer_than_it_may_be_and_each_pose_goes_out_once_or_stays_due() {
+        for most_bytes in (0..400).step_by(7).chain([1_100]) {
+            let mut crowd = Crowd::new();
+            let (sent, left) = crowd.tick(most_bytes, 1);
+            assert!(crowd.section.len() <= most_bytes, "{} of {most_bytes} bytes", crowd.section.len());
+            let mut all = [sent.clone(), left].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{most_bytes} bytes");
+            assert!(sent.len() * 12 >= most_bytes.saturating_sub(40) || sent.len() == usize::from(OBJECTS), "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_engaged_goes_out_at_each_tick_and_of_the_rest_what_has_waited_longest() {
+        let mut crowd = Crowd::new();
+        for slot in [17, 90, 150] {
+            crowd.poses.engage(slot, GameTime::from_millis(1_000_000));
+        }
+        let mut last = [0; OBJECTS as usize];
+        for tick in 1..200 {
+            let (sent, _) = crowd.tick(200, tick);
+            assert!([17, 90, 150].iter().all(|engaged| sent.contains(engaged)), "tick {tick}: {sent:?}");
+            for slot in sent {
+                last[usize::from(slot)] = tick;
+            }
+        }
+        assert!(last.iter().all(|&sent| sent > 160), "nothing is forgotten: {last:?}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_skipped_for_what_does() {
+        let mut crowd = Crowd::new();
+        // Of all but the last, the client knows a pose: the last one takes much more.
+        crowd.tick(10_000, 1);
+        crowd.numbers.acked(0);
+        crowd.poses.begin(OBJECTS - 1, u32::from(OBJECTS) - 1, true);
+        let (sent, left) = crowd.tick(LEAST_BYTES + 2, 2);
+        assert!(!sent.is_empty() && left.contains(&(OBJECTS - 1)), "{sent:?}");
+    }
+
+    struct Crowd {
+        book: PoseBook,
+        numbers: Numbers,
+        poses: Poses,
+        cache: CodeCache,
+        due: Vec<Candidate>,
+        buffers: Buffers,
+        section: Vec<u8>,
+    }
+
+    impl Crowd {
+        fn new() -> Self {
+            let mut poses = Poses::default();
+            for slot in 0..OBJECTS {
+                poses.begin(slot, slot.into(), false);
+                poses.activate(slot);
+            }
+            let (numbers, cache, due, buffers) =
+                (Numbers::default(), CodeCache::default(), Vec::new(), Buffers::default());
+            Crowd { book: PoseBook::default(), numbers, poses, cache, due, buffers, section: Vec::new() }
+        }
+
+        /// All have moved; which slots are in a section of so many bytes, and which are not.
+        fn tick(&mut self, most_bytes: usize, tick: u64) -> (Vec<u16>, Vec<u16>) {
+            let stamp = GameTime::from_millis(tick * 50);
+            for slot in 0..u32::from(OBJECTS) {
+                // All walk north and look about more and more.
+                let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
+                let pose = YAW.pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
+                if tick == 1 {
+                    self.book.begin(slot, 0, stamp, pose, [x, 0.0]);
+                }
+                self.book.note(slot, stamp, pose, [x, 0.0]);
+            }
+            let rates = [Rates::of(&Freshness::default())];
+            let source = Source { book: &self.book, formats: &[YAW], stamp, tick_hz: 20 };
+            let scene = Scene { source, rates: &rates, shared: true };
+            let look = Look { viewer: [0.0; 2], most: usize::MAX, typical_x256: 0 };
+            self.poses.collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
+            let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
+            let section = Section { scene, cache: &self.cache, numbers: &self.numbers, viewer: [0.0; 2], most_bytes };
+            let filled = section.fill(&mut self.poses, &mut self.due, &mut self.buffers, &mut self.section);
+            self.numbers.sent(stamp, filled.poses > 0);
+            let left: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
+            let sent: Vec<u16> = before.into_iter().filter(|slot| !left.contains(slot)).collect();
+            assert_eq!(sent.len(), filled.poses as usize);
+            (sent, left)
+        }
+    }
+}

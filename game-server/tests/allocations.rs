@@ -1,0 +1,156 @@
+//! What a settled room allocates: nothing for an object, nothing for a client, nothing for a datagram.
+//!
+//! Rule: a tick allocates but the blocks that datagrams are cut from, two allocations (the block and the count of who holds
+//! it) for each 64 KiB sent. The counting allocator replaces that of the whole process, so this test has a binary of its own.
+
+use std::time::Duration;
+
+use ambit_game_server::config::RoomConfig;
+use ambit_game_server::logic::game::{Game, Refusal};
+use ambit_game_server::logic::world::World;
+use ambit_game_server::room::{Input, Output, Room};
+use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM};
+use ambit_proto::message::{self, Action, Uplink};
+use ambit_proto::pose::{PoseFormat, Turning};
+use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_proto::wire::Wire;
+
+const CLIENTS: u32 = 10;
+const TICKS: u32 = 100;
+/// What blocks are cut from, less what may be left of one.
+const BLOCK_BYTES: u64 = 64 * 1_024 - MAX_DATAGRAM as u64;
+
+#[test]
+fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
+    for walkers in [50, 200] {
+        let mut town = Town::new(walkers);
+        // Buffers grow to what they need; links and their tables, too.
+        for _ in 0..400 {
+            town.tick();
+        }
+        let before = town.room.stats().clone();
+        let allocated: u64 = (0..TICKS).map(|_| town.tick()).sum();
+        let stats = town.room.stats();
+        let poses = stats.poses.sent - before.poses.sent;
+        assert!(poses > u64::from(CLIENTS * TICKS * walkers / 2), "{walkers} walkers, {poses} poses");
+        let blocks = (stats.bytes_out - before.bytes_out).div_ceil(BLOCK_BYTES) + 1;
+        assert!(
+            allocated <= 2 * blocks,
+            "{walkers} walkers: {allocated} allocations in {TICKS} ticks, {blocks} blocks"
+        );
+    }
+}
+
+/// Clients that stand in the middle of walkers whose headings turn at each tick.
+struct Walkers {
+    count: u32,
+    walkers: Vec<Walker>,
+}
+
+struct Walker {
+    object: ObjectId,
+    rng: fastrand::Rng,
+    at: (f32, f32),
+    heading: f32,
+}
+
+impl Game for Walkers {
+    fn schema(&self) -> Schema {
+        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } });
+        let kind = |name: &str, codec| {
+            let components = vec![ComponentSpec::public("place", codec)];
+            Kind { name: name.into(), components, ..Kind::default() }
+        };
+        Schema {
+            game: "walkers".into(),
+            kinds: vec![kind("stander", Codec::Path), kind("walker", pose)],
+            ..Schema::default()
+        }
+    }
+
+    fn start(&mut self, world: &mut World) {
+        for seed in 0..self.count {
+            let mut rng = fastrand::Rng::with_seed(seed.into());
+            let at = (92.0 + rng.f32() * 16.0, 92.0 + rng.f32() * 16.0);
+            let object = world.spawn(1, vec![Component::Pose(ambit_proto::pose::Pose::default())]);
+            self.walkers.push(Walker { object, rng, at, heading: seed as f32 });
+        }
+    }
+
+    fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
+        world.spawn(0, vec![Component::at_rest(world.now(), Position::on_ground(100.0, 100.0))])
+    }
+
+    fn leave(&mut self, _: &mut World, _: PlayerId) {}
+
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn step(&mut self, world: &mut World, _: Duration) {
+        for walker in &mut self.walkers {
+            walker.heading += (walker.rng.f32() - 0.5) * 0.35;
+            let (x, y) = (walker.at.0 + 0.2 * walker.heading.cos(), walker.at.1 + 0.2 * walker.heading.sin());
+            if (92.0..108.0).contains(&x) && (92.0..108.0).contains(&y) {
+                walker.at = (x, y);
+            } else {
+                walker.heading += 2.0;
+            }
+            world.set_pose(walker.object, Position::on_ground(walker.at.0, walker.at.1), walker.heading, 4.0);
+        }
+    }
+}
+
+struct Town {
+    room: Room,
+    now: GameTime,
+    links: Vec<Link>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+}
+
+impl Town {
+    fn new(count: u32) -> Self {
+        let game = Walkers { count, walkers: Vec::new() };
+        // As many bytes as it takes to tell of everything at each tick.
+        let config = RoomConfig { inner: 2, outer: 3, budget_bytes_per_s: 100_000, ..RoomConfig::default() };
+        let join = |client: u32| Input::Join {
+            client: ClientId(client),
+            player: PlayerId(client.into()),
+            name: client.to_string(),
+        };
+        Town {
+            room: Room::new(config, Box::new(game)),
+            now: GameTime::ZERO,
+            links: (0..CLIENTS).map(|_| Link::new(LinkConfig::client())).collect(),
+            inputs: (0..CLIENTS).map(join).collect(),
+            outputs: Vec::with_capacity(8 * CLIENTS as usize),
+        }
+    }
+
+    /// How many allocations the room made. Clients confirm at the next tick what they get at this one, and hold keys.
+    fn tick(&mut self) -> u64 {
+        self.now += Duration::from_millis(50);
+        for (client, link) in (0..).zip(&mut self.links) {
+            let mut bytes = Vec::new();
+            let input = Some(message::Input::new(Keymap(1), self.now));
+            link.write_datagram_quietly(self.now.into(), &mut bytes, |writer, _| {
+                Uplink { input, ..Uplink::default() }.wire(writer).expect("a writer refuses nothing");
+            });
+            self.inputs.push(Input::Datagram { client: ClientId(client), at: self.now, bytes: bytes.into() });
+        }
+        let Town { room, now, inputs, outputs, .. } = self;
+        let allocated = allocation_counter::measure(|| room.tick(*now, inputs, outputs)).count_total;
+        for output in self.outputs.drain(..) {
+            let Output::Datagram { client, bytes } = output else { continue };
+            let link = &mut self.links[client.0 as usize];
+            link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
+            while link.poll_event().is_some() {}
+        }
+        allocated
+    }
+}

@@ -1,0 +1,504 @@
+//! How much of the owner's limit the path seems to carry.
+//!
+//! Fates of datagrams and the time go in, a rate comes out. Two signs mean that less should be sent: round trips that
+//! stay above the shortest known (a queue has built up), and losses clearly beyond what the path loses anyway. Either
+//! leads to a *trial*: the rate goes down to three quarters of what was seen to arrive. If the sign then goes, the
+//! trial was right, and the rate climbs again from nine tenths of what arrived. If the sign stays, it was none of our
+//! doing (radio, a longer way, somebody else's queue): it is what this path is like from then on, and the rate is what it
+//! was. So steady random loss costs one short trial at most, and a bottleneck is found in one step.
+//!
+//! Invariants:
+//! 1. The rate lies between the floor (an eighth of the limit) and the limit.
+//! 2. Losses during silence say nothing: a line that is cut is not a line that is narrow. After it the rate is as before.
+//! 3. Within a trial only datagrams count that left after it began.
+//!
+//! Units: bytes a second, as they are counted in the budget. Cost: a few additions a fate, a decision every half second.
+
+use std::time::Duration;
+
+use super::LEAST_RATE;
+use crate::time::LocalTime;
+
+/// Between two decisions.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// So many intervals are judged together: two seconds.
+const INTERVALS: usize = 4;
+/// Round trips this much beyond the shortest, in all of an interval, are a queue. The peer's tick and its delay of
+/// acknowledgements explain half of that.
+const LONG_QUEUE: Duration = Duration::from_millis(60);
+/// Fewer in an interval say nothing.
+const ROUND_TRIPS: u32 = 3;
+/// A queue no longer than this is none.
+const SHORT_QUEUE: Duration = Duration::from_millis(25);
+/// The shortest round trip is that of the last one or two of these.
+const BASE_SPAN: Duration = Duration::from_secs(15);
+/// A trial is judged after this, which drains a queue of 200 ms, if enough is known by then; after twice as long anyway.
+const TRIAL: Duration = Duration::from_millis(1_500);
+/// Fates that make a judgement.
+const ENOUGH: u32 = 12;
+/// Before so many fates are known, a path may lose as much as [`UNKNOWN_LOSS`] by itself.
+const KNOWN_PATH: u32 = 200;
+/// A fifth is what games must bear; and somewhat more.
+const UNKNOWN_LOSS: f32 = 0.25;
+/// Loss within this of the usual is usual.
+const MARGIN: f32 = 0.05;
+/// Without an acknowledgement for so long (and two round trips), losses before the next one don't count.
+const SILENCE: Duration = Duration::from_secs(1);
+/// The rate climbs by a 25th of the limit a second.
+const CLIMB: u32 = 25;
+
+/// Why the present rate is below the limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pressure {
+    /// It is not, or it is on its way back.
+    #[default]
+    None,
+    /// More was lost than the path usually loses.
+    Loss,
+    /// Round trips have become longer than the shortest.
+    Delay,
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::link) struct Adapt {
+    nominal: u32,
+    rate: u32,
+    pressure: Pressure,
+    /// The present one first.
+    intervals: [Interval; INTERVALS],
+    began: LocalTime,
+    base: Base,
+    /// What the path loses anyway, from 0 to 1.
+    usual_loss: f32,
+    /// How often that was looked at, and how many fates it rests on.
+    looks: u8,
+    fates: u32,
+    trial: Option<Trial>,
+    /// Losses since the last acknowledgement, and when that was.
+    unheard: u32,
+    heard_at: LocalTime,
+    /// When the last silence ended: what left before says nothing.
+    silent_until: LocalTime,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    acked: u32,
+    lost: u32,
+    /// Of all that were acknowledged; once the interval is over, a second.
+    bytes: u32,
+    round_trips: u32,
+    shortest: Option<Duration>,
+}
+
+/// The shortest round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Base {
+    now: Option<Duration>,
+    before: Option<Duration>,
+    since: LocalTime,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    began: LocalTime,
+    rate_before: u32,
+    /// What arrived when it began.
+    delivered: u32,
+    loss: f32,
+    queue: Duration,
+}
+
+impl Adapt {
+    pub(super) fn new(nominal: u32) -> Self {
+        Self {
+            nominal,
+            rate: nominal,
+            pressure: Pressure::None,
+            intervals: [Interval::default(); INTERVALS],
+            began: LocalTime::ZERO,
+            base: Base::default(),
+            usual_loss: 0.0,
+            looks: 0,
+            fates: 0,
+            trial: None,
+            unheard: 0,
+            heard_at: LocalTime::ZERO,
+            silent_until: LocalTime::ZERO,
+        }
+    }
+
+    pub(super) fn rate(&self) -> u32 {
+        self.rate
+    }
+
+    /// The share of the limit stays.
+    pub(super) fn set_nominal(&mut self, nominal: u32) {
+        let scaled = |rate: u32| (u64::from(rate) * u64::from(nominal) / u64::from(self.nominal)) as u32;
+        let (rate, before) = (scaled(self.rate), self.trial.map(|trial| scaled(trial.rate_before)));
+        self.nominal = nominal;
+        self.rate = self.bounded(rate);
+        if let (Some(trial), Some(before)) = (&mut self.trial, before) {
+            trial.rate_before = before;
+        }
+    }
+
+    /// The present rate, why it is what it is, and how long the queue on the path seems to be.
+    pub(in crate::link) fn state(&self) -> (u32, Pressure, Duration) {
+        (self.rate, self.pressure, self.queue().unwrap_or_default())
+    }
+
+    /// From 0 to 1.
+    pub(in crate::link) fn usual_loss(&self) -> f32 {
+        self.usual_loss
+    }
+
+    /// A datagram that left at `sent` and costs so many bytes has arrived. One that had been taken for lost takes that back.
+    pub(in crate::link) fn handle_acked(&mut self, now: LocalTime, sent: LocalTime, bytes: usize, after_loss: bool) {
+        self.intervals[0].bytes += bytes as u32;
+        let counted = self.counts(sent);
+        if after_loss && counted {
+            let told = self.intervals.iter_mut().map(|interval| &mut interval.lost);
+            if let Some(lost) = [&mut self.unheard].into_iter().chain(told).find(|lost| **lost > 0) {
+                *lost -= 1;
+            }
+        }
+        self.intervals[0].acked += u32::from(counted);
+        let silence = SILENCE + 2 * self.base.shortest().unwrap_or_default();
+        if now.since(self.heard_at) < silence {
+            self.intervals[0].lost += self.unheard;
+        } else {
+            self.silent_until = now;
+        }
+        self.unheard = 0;
+        self.heard_at = now;
+    }
+
+    /// A round trip, of a datagram that left at `sent`.
+    pub(in crate::link) fn handle_round_trip(&mut self, sent: LocalTime, round_trip: Duration) {
+        self.base.now = shorter(self.base.now, Some(round_trip));
+        if self.counts(sent) {
+            let interval = &mut self.intervals[0];
+            interval.shortest = shorter(interval.shortest, Some(round_trip));
+            interval.round_trips += 1;
+        }
+    }
+
+    /// A datagram that left at `sent` and asked for an acknowledgement counts as lost.
+    pub(in crate::link) fn handle_lost(&mut self, sent: LocalTime) {
+        self.unheard += u32::from(self.counts(sent));
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: LocalTime) {
+        let length = INTERVAL.max(self.base.shortest().unwrap_or_default().min(2 * INTERVAL));
+        if now.since(self.began) < length {
+            return;
+        }
+        let elapsed = now.since(self.began);
+        let bytes = &mut self.intervals[0].bytes;
+        *bytes = (u64::from(*bytes) * 1_000 / elapsed.as_millis() as u64) as u32;
+        match self.trial {
+            Some(trial) => self.judge(now, trial),
+            None => self.look_for_signs(now, elapsed.min(2 * length)),
+        }
+        self.begin_interval(now);
+    }
+
+    fn look_for_signs(&mut self, now: LocalTime, elapsed: Duration) {
+        let (total, queue) = (self.total(), self.queue());
+        self.fates = self.fates.saturating_add(self.intervals[0].acked + self.intervals[0].lost);
+        if queue.is_some_and(|queue| queue > LONG_QUEUE) {
+            return self.try_less(now, Pressure::Delay);
+        }
+        if self.is_unusual(total) {
+            return self.try_less(now, Pressure::Loss);
+        }
+        if total.acked + total.lost >= ENOUGH {
+            // A mean at first, later one that forgets within some seconds.
+            self.looks = (self.looks + 1).min(16);
+            self.usual_loss += (total.loss() - self.usual_loss) / f32::from(self.looks);
+        }
+        if queue.is_none_or(|queue| queue < LONG_QUEUE / 2) {
+            let step = u64::from(self.nominal / CLIMB) * elapsed.as_millis() as u64 / 1_000;
+            self.rate = self.bounded(self.rate + step as u32);
+        }
+        if self.rate == self.nominal {
+            self.pressure = Pressure::None;
+        }
+    }
+
+    /// More losses than three times the deviation beyond what the path may lose.
+    fn is_unusual(&self, total: Interval) -> bool {
+        let usual = if self.fates < KNOWN_PATH { UNKNOWN_LOSS } else { self.usual_loss + MARGIN };
+        let count = (total.acked + total.lost) as f32;
+        let deviation = (count * usual * (1.0 - usual).max(0.0)).sqrt();
+        total.acked + total.lost >= ENOUGH && total.lost as f32 > count * usual + 3.0 * deviation + 1.0
+    }
+
+    fn try_less(&mut self, now: LocalTime, pressure: Pressure) {
+        let delivered = self.intervals.iter().map(|interval| interval.bytes).max().unwrap_or(0);
+        self.trial = Some(Trial {
+            began: now,
+            rate_before: self.rate,
+            delivered,
+            loss: self.total().loss(),
+            queue: self.queue().unwrap_or_default(),
+        });
+        // What arrives in spite of the usual loss, as it would be if nothing were lost.
+        let carried = (delivered as f32 / (1.0 - self.usual_loss).max(0.25)) as u32;
+        self.rate = self.bounded((carried / 4 * 3).min(self.rate / 10 * 9));
+        self.pressure = pressure;
+        self.forget_intervals();
+    }
+
+    fn judge(&mut self, now: LocalTime, trial: Trial) {
+        let (total, age) = (self.total(), now.since(trial.began));
+        let enough = total.acked + total.lost >= ENOUGH;
+        if age < TRIAL || !enough && age < 2 * TRIAL {
+            return;
+        }
+        let queue = self.queue().unwrap_or_default();
+        let helped = match self.pressure {
+            Pressure::Delay => queue <= SHORT_QUEUE.max(trial.queue * 7 / 10),
+            Pressure::Loss | Pressure::None => total.loss() <= self.usual_loss.midpoint(trial.loss),
+        };
+        self.trial = None;
+        if helped && enough {
+            self.rate = self.bounded((trial.delivered / 10 * 9).min(trial.rate_before).max(self.rate));
+            self.forget_intervals();
+            return;
+        }
+        self.rate = self.bounded(trial.rate_before);
+        if enough && self.pressure == Pressure::Delay {
+            let shortest = self.intervals.iter().fold(None, |least, interval| shorter(least, interval.shortest));
+            self.base = Base { now: shortest, before: None, since: now };
+        } else if enough {
+            self.usual_loss = self.usual_loss.max(total.loss());
+            self.looks = 16;
+            self.fates = self.fates.max(KNOWN_PATH);
+        }
+        self.pressure = Pressure::None;
+        self.forget_intervals();
+    }
+
+    /// Within a trial, only what left after it began; and nothing that left before or during a silence.
+    fn counts(&self, sent: LocalTime) -> bool {
+        sent >= self.silent_until && self.trial.is_none_or(|trial| sent >= trial.began)
+    }
+
+    /// How much longer than the shortest the last interval's shortest round trip was.
+    fn queue(&self) -> Option<Duration> {
+        let measured = self.intervals.iter().filter(|interval| interval.round_trips >= ROUND_TRIPS);
+        let measured = measured.map(|interval| interval.shortest).next()??;
+        Some(measured.saturating_sub(self.base.shortest()?))
+    }
+
+    fn total(&self) -> Interval {
+        self.intervals.iter().fold(Interval::default(), |sum, interval| Interval {
+            acked: sum.acked + interval.acked,
+            lost: sum.lost + interval.lost,
+            ..sum
+        })
+    }
+
+    fn begin_interval(&mut self, now: LocalTime) {
+        self.intervals.rotate_right(1);
+        self.intervals[0] = Interval::default();
+        self.began = now;
+        if now.since(self.base.since) >= BASE_SPAN {
+            self.base = Base { now: self.intervals[1].shortest, before: self.base.now, since: now };
+        }
+    }
+
+    fn forget_intervals(&mut self) {
+        self.intervals = [Interval::default(); INTERVALS];
+        self.unheard = 0;
+    }
+
+    fn bounded(&self, rate: u32) -> u32 {
+        rate.clamp((self.nominal / 8).max(LEAST_RATE).min(self.nominal), self.nominal)
+    }
+}
+
+impl Interval {
+    fn loss(self) -> f32 {
+        self.lost as f32 / (self.acked + self.lost).max(1) as f32
+    }
+}
+
+impl Base {
+    fn shortest(self) -> Option<Duration> {
+        shorter(self.now, self.before)
+    }
+}
+
+fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    one.into_iter().chain(other).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path that carries `capacity` bytes a second in a queue of 200 ms, loses `loss` of the rest, and takes `way` both
+    /// ways together; the sender always uses its whole rate, in datagrams of 500 bytes.
+    struct Path {
+        capacity: f64,
+        loss: f64,
+        way: Duration,
+        queue_bytes: f64,
+        rng: fastrand::Rng,
+        fates: std::collections::VecDeque<(LocalTime, LocalTime, Option<Duration>)>,
+        now: LocalTime,
+        earned: f64,
+    }
+
+    const BYTES: usize = 500;
+
+    impl Path {
+        fn new(capacity: f64, loss: f64, seed: u64) -> Self {
+            let (rng, now) = (fastrand::Rng::with_seed(seed), LocalTime::from_millis(10_000));
+            let (way, fates) = (Duration::from_millis(100), std::collections::VecDeque::new());
+            Self { capacity, loss, way, queue_bytes: 0.0, rng, fates, now, earned: 0.0 }
+        }
+
+        /// The mean rate of that time, and the longest queue.
+        fn run(&mut self, adapt: &mut Adapt, millis: u64) -> (f64, Duration) {
+            let (mut rates, mut longest) = (0.0, 0.0_f64);
+            for _ in 0..millis {
+                self.now += Duration::from_millis(1);
+                self.queue_bytes = (self.queue_bytes - self.capacity / 1_000.0).max(0.0);
+                self.earned += f64::from(adapt.rate()) / 1_000.0;
+                while self.earned >= BYTES as f64 {
+                    self.earned -= BYTES as f64;
+                    self.send();
+                }
+                while self.fates.front().is_some_and(|&(told, ..)| told <= self.now) {
+                    let (_, sent, round_trip) = self.fates.pop_front().expect("just seen");
+                    match round_trip {
+                        Some(round_trip) => {
+                            adapt.handle_acked(self.now, sent, BYTES, false);
+                            adapt.handle_round_trip(sent, round_trip);
+                        }
+                        None => adapt.handle_lost(sent),
+                    }
+                }
+                adapt.handle_timeout(self.now);
+                rates += f64::from(adapt.rate()) / millis as f64;
+                longest = longest.max(self.queue_bytes / self.capacity);
+            }
+            (rates, Duration::from_secs_f64(longest))
+        }
+
+        fn send(&mut self) {
+            let wait = self.queue_bytes / self.capacity;
+            let lost = wait > 0.2 || self.rng.f64() < self.loss;
+            if wait <= 0.2 {
+                self.queue_bytes += BYTES as f64;
+            }
+            let round_trip = self.way + Duration::from_secs_f64(wait) + Duration::from_micros(self.rng.u64(..25_000));
+            let told = self.now + round_trip.max(self.way + Duration::from_millis(60));
+            self.fates.push_back((told, self.now, (!lost).then_some(round_trip)));
+        }
+    }
+
+    #[test]
+    fn steady_random_loss_starves_nobody() {
+        for (loss, least) in [(0.0, 31_999.0), (0.1, 31_000.0), (0.2, 30_000.0), (0.37, 25_000.0), (0.5, 24_000.0)] {
+            for seed in 0..10 {
+                let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(1e9, loss, seed));
+                let (mean, _) = path.run(&mut adapt, 20_000);
+                assert!(mean >= least, "loss {loss}, seed {seed}: {mean}");
+                let (mean, _) = path.run(&mut adapt, 60_000);
+                assert!(mean >= 31_000.0, "later, loss {loss}, seed {seed}: {mean}");
+            }
+        }
+    }
+
+    #[test]
+    fn loss_that_begins_in_the_middle_costs_one_short_trial() {
+        for seed in 0..10 {
+            let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(1e9, 0.0, seed));
+            path.run(&mut adapt, 20_000);
+            path.loss = 0.2;
+            let (mean, _) = path.run(&mut adapt, 10_000);
+            assert!(mean > 27_000.0, "seed {seed}: {mean}");
+            let (mean, _) = path.run(&mut adapt, 30_000);
+            assert!(mean > 31_000.0, "seed {seed}: {mean}");
+        }
+    }
+
+    #[test]
+    fn a_bottleneck_is_found_within_seconds_and_its_queue_goes() {
+        for (capacity, loss) in [(16_000.0, 0.0), (16_000.0, 0.1), (8_000.0, 0.0), (24_000.0, 0.0)] {
+            for seed in 0..10 {
+                let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(capacity, loss, seed));
+                path.run(&mut adapt, 4_000);
+                let (mean, _) = path.run(&mut adapt, 30_000);
+                let told = format!("{capacity} bytes/s, loss {loss}, seed {seed}: {mean}");
+                assert!(mean < capacity * 1.05 && mean > capacity * 0.7, "{told}");
+                let (mut mean_queue, steps) = (Duration::ZERO, 300);
+                for _ in 0..steps {
+                    path.run(&mut adapt, 100);
+                    mean_queue += Duration::from_secs_f64(path.queue_bytes / capacity) / steps;
+                }
+                assert!(mean_queue < Duration::from_millis(100), "{told}: a queue of {mean_queue:?}");
+                path.capacity = 1e9;
+                path.run(&mut adapt, 30_000);
+                assert_eq!(adapt.state().0, 32_000, "{told}");
+                assert_eq!(adapt.state().1, Pressure::None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_policer_without_a_queue_is_found_by_its_losses() {
+        // Half of what is sent is too much, and is dropped at once.
+        let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(1e9, 0.0, 1));
+        let mut mean = 0.0;
+        for step in 0..300 {
+            path.loss = (1.0 - 16_000.0 / f64::from(adapt.rate())).max(0.0);
+            path.run(&mut adapt, 100);
+            mean += if step >= 50 { f64::from(adapt.rate()) / 250.0 } else { 0.0 };
+        }
+        assert!((10_000.0..20_000.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_longer_way_is_soon_taken_for_what_it_is() {
+        let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(1e9, 0.0, 1));
+        path.run(&mut adapt, 20_000);
+        path.way = Duration::from_millis(220);
+        path.run(&mut adapt, 5_000);
+        assert_eq!(path.run(&mut adapt, 30_000).0.round(), 32_000.0);
+    }
+
+    #[test]
+    fn a_cut_line_is_no_narrow_line() {
+        let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(1e9, 0.0, 1));
+        path.run(&mut adapt, 20_000);
+        path.loss = 1.0;
+        path.run(&mut adapt, 3_000);
+        path.loss = 0.0;
+        assert!(path.run(&mut adapt, 2_000).0 >= 31_999.0);
+    }
+
+    #[test]
+    fn whatever_it_is_told_the_rate_stays_between_floor_and_limit() {
+        for seed in 0..50 {
+            let (mut rng, mut now) = (fastrand::Rng::with_seed(seed), LocalTime::ZERO);
+            let mut adapt = Adapt::new(64_000);
+            for _ in 0..5_000 {
+                now += Duration::from_millis(rng.u64(..40));
+                let sent = now.saturating_sub(Duration::from_millis(rng.u64(..3_000)));
+                match rng.u32(..4) {
+                    0 => adapt.handle_acked(now, sent, rng.usize(..1_200), rng.bool()),
+                    1 => adapt.handle_round_trip(sent, Duration::from_micros(rng.u64(..5_000_000))),
+                    2 => adapt.handle_lost(sent),
+                    _ => adapt.handle_timeout(now),
+                }
+                assert!((8_000..=64_000).contains(&adapt.rate()));
+            }
+        }
+    }
+}

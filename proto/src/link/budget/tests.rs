@@ -1,0 +1,153 @@
+//! Traffic of the tests' choosing, and a plain list of what left.
+
+use super::*;
+
+const FULL: usize = MAX_DATAGRAM + 53;
+
+fn at(micros: u64) -> LocalTime {
+    LocalTime::from_micros(micros)
+}
+
+fn budget(bytes_per_s: u32) -> Budget {
+    Budget::new(BudgetConfig { bytes_per_s, ..BudgetConfig::default() })
+}
+
+/// All that left, and what a second of it comes to.
+#[derive(Default)]
+struct Departures(Vec<(u64, usize)>);
+
+impl Departures {
+    fn spend(&mut self, budget: &mut Budget, now: u64, purse: Purse, bytes: usize) {
+        assert!(budget.spend(at(now), &[(purse, bytes)]));
+        self.0.push((now, bytes));
+        let window = self.0.iter().rev().take_while(|&&(left, _)| left + 1_000_000 > now);
+        let sum: u64 = window.map(|&(_, bytes)| bytes as u64).sum();
+        assert!(sum <= budget.rate(), "{sum} bytes in the second before {now}, {} are allowed", budget.rate());
+    }
+
+    fn between(&self, from: u64, to: u64) -> usize {
+        self.0.iter().filter(|(left, _)| (from..to).contains(left)).map(|&(_, bytes)| bytes).sum()
+    }
+}
+
+#[test]
+fn no_second_ever_holds_more_than_the_rate_whatever_is_sent_and_however_the_rate_changes() {
+    for seed in 0..200 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (mut budget, mut departures, mut now) = (budget(32_000), Departures::default(), rng.u64(..3_000_000));
+        for _ in 0..2_000 {
+            now += rng.u64(..) % [1, 1_000, 20_000, 60_000, 2_000_000][rng.usize(..5)].max(1);
+            match rng.u32(..40) {
+                0 => budget.set_nominal(at(now), rng.u32(2_000..200_000)),
+                1 => budget.set_slicing(at(now), true),
+                2 => budget.set_slicing(at(now), false),
+                3 => budget.advance_slices(at(now), rng.usize(..100_000)),
+                4 => budget.adapt.handle_lost(at(now)),
+                5 => budget.handle_timeout(at(now)),
+                _ => {
+                    let purse = [Purse::Bare, Purse::Game, Purse::Slices][rng.usize(..3)];
+                    let most = budget.available(purse, at(now));
+                    let bytes = if rng.bool() { most } else { rng.usize(..=most) };
+                    if bytes > 0 {
+                        departures.spend(&mut budget, now, purse, bytes);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn it_says_when_something_can_be_paid_to_the_microsecond() {
+    for seed in 0..200 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (mut budget, mut now) = (budget(rng.u32(4_000..130_000)), 1_000_000);
+        budget.set_slicing(at(now), rng.bool());
+        for _ in 0..100 {
+            let purse = [Purse::Bare, Purse::Game][rng.usize(..2)];
+            let purse = if budget.slicing && rng.bool() { Purse::Slices } else { purse };
+            let bytes = rng.usize(1..FULL);
+            let due = budget.affordable_at(purse, bytes);
+            assert!(budget.available(purse, due) >= bytes, "seed {seed}");
+            if due > budget.at {
+                assert!(budget.available(purse, at(due.micros() - 1)) < bytes, "seed {seed}");
+            }
+            now = due.micros().max(now) + rng.u64(..3_000);
+            budget.spend(at(now), &[(purse, bytes)]);
+        }
+    }
+}
+
+#[test]
+fn a_hungry_game_gets_all_of_it_in_even_portions() {
+    let (mut budget, mut departures) = (budget(32_000), Departures::default());
+    for tick in 20..420 {
+        let now = tick * 50_000;
+        let bytes = budget.available(Purse::Game, at(now));
+        departures.spend(&mut budget, now, Purse::Game, bytes);
+    }
+    let seconds: Vec<_> =
+        (3..20).map(|second| departures.between(second * 1_000_000, (second + 1) * 1_000_000)).collect();
+    assert!(seconds.iter().all(|&bytes| bytes > 29_500), "{seconds:?}");
+    let ticks: Vec<_> = (60..400).map(|tick| departures.between(tick * 50_000, (tick + 1) * 50_000)).collect();
+    assert!(ticks.iter().all(|&bytes| bytes <= 3_300), "{ticks:?}");
+    assert!(ticks.iter().filter(|&&bytes| bytes < 1_000).count() <= ticks.len() / 10, "{ticks:?}");
+}
+
+/// What a game of `per_tick` bytes and slices as many as go get in ten seconds, in bytes a second.
+fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
+    let (mut budget, mut departures, mut game) = (budget(bytes_per_s), Departures::default(), 0);
+    budget.set_slicing(at(1_000_000), true);
+    for tick in 20..260 {
+        let now = tick * 50_000;
+        let bytes = per_tick.min(budget.available(Purse::Game, at(now)));
+        if tick >= 60 {
+            game += bytes;
+        }
+        if bytes > 0 {
+            departures.spend(&mut budget, now, Purse::Game, bytes);
+        }
+        while budget.available(Purse::Slices, at(now)) >= 1_087 {
+            departures.spend(&mut budget, now, Purse::Slices, 1_087);
+        }
+    }
+    (game / 10, (departures.between(3_000_000, 13_000_000) - game) / 10)
+}
+
+#[test]
+fn slices_get_what_the_game_leaves_and_never_less_than_their_share() {
+    let (game, slices) = shared(0, 32_000);
+    assert!(game == 0 && slices > 28_500, "{game} {slices}");
+    let (game, slices) = shared(400, 32_000);
+    assert!(game == 8_000 && slices > 19_500, "{game} {slices}");
+    let (game, slices) = shared(usize::MAX, 32_000);
+    assert!(game > 15_500 && slices > 13_000, "{game} {slices}");
+    let (game, slices) = shared(usize::MAX, 125_000);
+    assert!(game > 60_000 && slices > 52_000, "{game} {slices}");
+}
+
+#[test]
+fn an_acknowledgement_gets_through_whatever_game_and_slices_take() {
+    let mut budget = budget(32_000);
+    budget.set_slicing(at(1_000_000), true);
+    for step in 0..5_000 {
+        let now = 1_000_000 + step * 2_000;
+        for purse in [Purse::Game, Purse::Slices] {
+            let bytes = budget.available(purse, at(now));
+            assert!(budget.spend(at(now), &[(purse, bytes)]));
+        }
+        assert!(budget.affordable_at(Purse::Bare, 73) <= at(now + 3_000));
+    }
+}
+
+#[test]
+fn a_burst_is_what_was_given_in_advance_and_no_second_notices() {
+    let (mut budget, mut departures) = (budget(32_000), Departures::default());
+    budget.set_slicing(at(1_000_000), true);
+    budget.advance_slices(at(1_000_000), 20_000);
+    while budget.available(Purse::Slices, at(1_000_000)) >= 1_087 {
+        departures.spend(&mut budget, 1_000_000, Purse::Slices, 1_087);
+    }
+    assert!(departures.between(0, 2_000_000) > 20_000);
+    assert!(budget.available(Purse::Game, at(1_000_000)) >= 200);
+}

@@ -1,0 +1,143 @@
+//! Blocks of many kilobytes beside the game: the static world, for whoever comes late.
+//!
+//! A block goes in at one end and comes out whole at the other. On the way it is a queue of *chunks* of up to 256 KiB, each
+//! cut in up to 256 *slices* of 1 KiB. One chunk is under way at a time. A slice travels in a datagram of the link's, so
+//! the link's own acknowledgements tell of it within a round trip, and its own loss detection sends it again; the *set* of
+//! all slices received, in at most 274 bits, tells the rest: it is idempotent, so it may be lost, and it goes along when
+//! many slices came, when one came again, and when the chunk is complete. How fast slices leave is the budget's business.
+//!
+//! Invariants:
+//! 1. Blocks arrive whole, once, in the order of sending, as long as anything gets through.
+//! 2. A slice that is not known to be lost is sent again only when nothing else is left to send, and no sooner than
+//!    [`RESEND_AFTER`] or 1.25 round trips after the last time.
+//! 3. Whatever the peer sends, the receiving end holds no more than [`ChunkConfig::largest_block`], and nothing unless
+//!    that is set. What contradicts an earlier slice is refused as an error.
+//!
+//! Memory: an idle link holds nothing of this. A sender holds the blocks (shared, if they are sent to many) and 3 KiB; a
+//! receiver the block. Source: reference 001, "Sending large blocks of data"; beyond it, pace and resending follow what
+//! the path does.
+
+mod format;
+mod receiver;
+mod sender;
+
+use std::time::Duration;
+
+pub(super) use self::format::{MAX_SET_BITS, SLICE_HEAD_BITS};
+pub(crate) use self::format::{ReceivedSet, Slice};
+pub(super) use self::receiver::{Fit, Receiver};
+pub(super) use self::sender::{Carried, Sender};
+
+/// Length of a slice, in bytes. With 1,150 bytes a datagram, 37 bits of header and 40 of its own, it leaves 116 bytes to a
+/// small body.
+pub const SLICE_BYTES: usize = 1_024;
+
+/// Slices of a chunk at most.
+pub const MAX_SLICES: usize = 256;
+
+/// A block is so many chunks at most: 64 MiB.
+const MAX_CHUNKS: usize = 256;
+
+/// Nothing is sent again blindly before this: as in the reference.
+const RESEND_AFTER: Duration = Duration::from_millis(100);
+
+/// How a link treats blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkConfig {
+    /// Bytes of blocks that may wait to be sent, the one under way included. Beyond it the newest is refused: its owner
+    /// knows whether it can wait. They are shared with the caller, so raising it costs what the caller holds anyway.
+    pub queue_bytes: usize,
+    /// What leaves at once when a block begins, in bytes, within what the budget allows for a second. It gets a small
+    /// block through in one round trip, and makes the game wait if the path cannot take it.
+    pub first_burst_bytes: usize,
+    /// The longest block that is taken, in bytes; 0 refuses all. A peer can make this end hold as much.
+    pub largest_block: usize,
+}
+
+impl Default for ChunkConfig {
+    fn default() -> Self {
+        Self { queue_bytes: 4 << 20, first_burst_bytes: 0, largest_block: 0 }
+    }
+}
+
+/// How far a block has come, in bytes, counted in whole slices: `total` is up to 1,023 too high.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChunkProgress {
+    /// What has arrived; at the sending end, what is known to have.
+    pub received: usize,
+    /// Of so many.
+    pub total: usize,
+}
+
+/// Which slices of a chunk; the lowest bit of the first word is the first slice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Slices([u64; MAX_SLICES / 64]);
+
+impl Slices {
+    /// The first `count` slices.
+    fn first(count: usize) -> Self {
+        let mut all = Self::default();
+        (0..count).for_each(|index| all.insert(index));
+        all
+    }
+
+    fn contains(&self, index: usize) -> bool {
+        self.0[index / 64] >> (index % 64) & 1 == 1
+    }
+
+    fn insert(&mut self, index: usize) {
+        self.0[index / 64] |= 1 << (index % 64);
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.0[index / 64] &= !(1 << (index % 64));
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0 == [0; MAX_SLICES / 64]
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    /// The first member from `index` on, or else the first of all.
+    fn next_from(&self, index: usize) -> Option<usize> {
+        let after = self.0[index / 64] >> (index % 64);
+        if after != 0 {
+            return Some(index + after.trailing_zeros() as usize);
+        }
+        let words = self.0.len();
+        let later = (1..=words).map(|step| (index / 64 + step) % words).find(|&word| self.0[word] != 0)?;
+        Some(64 * later + self.0[later].trailing_zeros() as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_slice_is_found_going_round() {
+        for seed in 0..500 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut slices = Slices::default();
+            (0..rng.usize(0..8)).for_each(|_| slices.insert(rng.usize(..MAX_SLICES)));
+            let from = rng.usize(..MAX_SLICES);
+            let plain = (from..MAX_SLICES).chain(0..from).find(|&index| slices.contains(index));
+            assert_eq!(slices.next_from(from), plain, "seed {seed}");
+        }
+    }
+}

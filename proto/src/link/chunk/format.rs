@@ -1,0 +1,227 @@
+//! A slice, and the set of slices received, as the link's module describes them bit by bit.
+
+use super::super::format::{read_bytes, write_bytes};
+use super::{MAX_SLICES, SLICE_BYTES, Slices};
+use crate::wire::formats::Example;
+use crate::wire::{Coder, Wire, WireError, measure};
+
+/// What a slice takes beside its bytes; the last one of a chunk takes 16 more.
+pub(in crate::link) const SLICE_HEAD_BITS: usize = 40;
+
+/// Number and length of a chunk, the form, and a bit for each slice.
+pub(in crate::link) const MAX_SET_BITS: usize = 8 + 8 + 2 + MAX_SLICES;
+
+/// One slice of a chunk.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Slice {
+    /// One higher with each chunk of a connection, from 0 on; wraps around.
+    pub(crate) chunk: u8,
+    pub(crate) index: u8,
+    /// The chunk has one slice more than this.
+    pub(crate) last: u8,
+    /// How many slices of the block come behind this chunk, in others.
+    pub(crate) left: u16,
+    /// [`SLICE_BYTES`] of them, unless it is the last slice.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What has been received of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ReceivedSet {
+    pub(crate) chunk: u8,
+    /// The chunk has one slice more than this.
+    pub(crate) last: u8,
+    pub(crate) slices: Slices,
+}
+
+/// A multiple of 8 bits, so that what stands behind it lies as it would without.
+impl Wire for Slice {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        let length = self.wire_head(coder)?;
+        self.wire_bytes(length, coder)
+    }
+}
+
+impl Slice {
+    /// What it takes in a datagram.
+    pub(in crate::link) fn length(&self) -> usize {
+        let length_field = if self.index == self.last { 2 } else { 0 };
+        SLICE_HEAD_BITS / 8 + length_field + self.bytes.len()
+    }
+
+    /// Returns how many bytes follow.
+    fn wire_head(&mut self, coder: &mut impl Coder) -> Result<usize, WireError> {
+        coder.u8(&mut self.chunk)?;
+        coder.u8(&mut self.index)?;
+        coder.u8(&mut self.last)?;
+        coder.u16(&mut self.left)?;
+        if self.index > self.last || self.left > 0 && usize::from(self.last) + 1 < MAX_SLICES {
+            return Err(WireError::OutOfRange { what: "slice" });
+        }
+        if self.index < self.last {
+            return Ok(SLICE_BYTES);
+        }
+        let mut length = self.bytes.len() as u16;
+        coder.u16(&mut length)?;
+        let is_whole = usize::from(length) == SLICE_BYTES;
+        if length == 0 || usize::from(length) > SLICE_BYTES || self.left > 0 && !is_whole {
+            return Err(WireError::OutOfRange { what: "length of a slice" });
+        }
+        Ok(length.into())
+    }
+
+    fn wire_bytes<C: Coder>(&mut self, length: usize, coder: &mut C) -> Result<(), WireError> {
+        if !C::READS {
+            return write_bytes(&self.bytes, coder);
+        }
+        self.bytes.clear();
+        read_bytes(&mut self.bytes, length, coder)
+    }
+}
+
+/// The forms of a set: all slices, runs (5 bits for their number, then the length of each but the last, less one: first of
+/// slices that were received), or one bit a slice.
+const ALL: u64 = 0;
+const RUNS: u64 = 1;
+const BITS: u64 = 2;
+
+/// More runs than this take more than one bit a slice.
+const MAX_RUNS: usize = 31;
+
+impl Wire for ReceivedSet {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        coder.u8(&mut self.chunk)?;
+        coder.u8(&mut self.last)?;
+        let mut form = self.best_form();
+        coder.bits(&mut form, 2)?;
+        match form {
+            ALL => self.slices = Slices::first(self.count()),
+            RUNS => self.wire_runs(coder)?,
+            BITS => self.wire_bits(coder)?,
+            _ => return Err(WireError::OutOfRange { what: "form of a set" }),
+        }
+        // Each set has one form, so that each has one encoding.
+        if form == self.best_form() { Ok(()) } else { Err(WireError::OutOfRange { what: "form of a set" }) }
+    }
+}
+
+impl ReceivedSet {
+    pub(super) fn count(&self) -> usize {
+        usize::from(self.last) + 1
+    }
+
+    fn best_form(&self) -> u64 {
+        if self.slices == Slices::first(self.count()) {
+            return ALL;
+        }
+        let (runs, bits) = self.runs().fold((0, 5), |(runs, bits), length| (runs + 1, bits + bits_of_run(length)));
+        // The last run needs no length.
+        let last = self.runs().last().map_or(0, bits_of_run);
+        if runs <= MAX_RUNS && bits - last < self.count() { RUNS } else { BITS }
+    }
+
+    /// Lengths of received, missing, received ... slices; only the first may be 0.
+    fn runs(&self) -> impl Iterator<Item = usize> + use<> {
+        let (slices, count) = (self.slices, self.count());
+        let (mut from, mut wanted) = (0, true);
+        std::iter::from_fn(move || {
+            let end = (from..count).find(|&index| slices.contains(index) != wanted).unwrap_or(count);
+            let length = (from < count).then_some(end - from);
+            (from, wanted) = (end, !wanted);
+            length
+        })
+    }
+
+    fn wire_runs<C: Coder>(&mut self, coder: &mut C) -> Result<(), WireError> {
+        let mut number = if C::READS { 0 } else { self.runs().count() as u64 };
+        coder.bits(&mut number, 5)?;
+        let (mut lengths, mut read) = (self.runs(), Slices::default());
+        let (mut from, mut received) = (0, true);
+        for run in 0..number {
+            let mut length = if C::READS { 0 } else { lengths.next().expect("they were counted") as u64 };
+            if run + 1 == number {
+                length = (self.count() - from) as u64;
+            } else {
+                coder.varint(&mut length)?;
+            }
+            if length > (self.count() - from) as u64 {
+                return Err(WireError::OutOfRange { what: "run of slices" });
+            }
+            let end = from + length as usize;
+            (from..end).filter(|_| received).for_each(|index| read.insert(index));
+            (from, received) = (end, !received);
+        }
+        if C::READS {
+            self.slices = read;
+            // Nothing but the first run is empty, and no run is left out.
+            if self.runs().count() as u64 != number {
+                return Err(WireError::OutOfRange { what: "run of slices" });
+            }
+        }
+        Ok(())
+    }
+
+    fn wire_bits(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        for (word, bits) in self.slices.0.iter_mut().enumerate() {
+            let width = (usize::from(self.last) + 1).saturating_sub(64 * word).min(64);
+            coder.bits(bits, width as u32)?;
+        }
+        Ok(())
+    }
+}
+
+fn bits_of_run(length: usize) -> usize {
+    measure(&mut Run(length as u64))
+}
+
+struct Run(u64);
+
+impl Wire for Run {
+    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
+        coder.varint(&mut self.0)
+    }
+}
+
+impl Example for Slice {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        let left = if rng.bool() { 0 } else { rng.u16(..) };
+        let last = if left > 0 { u8::MAX } else { rng.u8(..) };
+        let index = if rng.bool() { last } else { rng.u8(..=last) };
+        let is_whole = left > 0 || index < last;
+        let length = if is_whole { SLICE_BYTES } else { rng.usize(1..=SLICE_BYTES) };
+        Self { chunk: rng.u8(..), index, last, left, bytes: (0..length).map(|_| rng.u8(..)).collect() }
+    }
+}
+
+impl Example for ReceivedSet {
+    fn example(rng: &mut fastrand::Rng) -> Self {
+        let last = rng.u8(..);
+        let missing_of_256 = [0, 1, 5, 60, 128, 256][rng.usize(..6)];
+        let mut slices = Slices::default();
+        (0..=usize::from(last)).filter(|_| rng.u32(..256) >= missing_of_256).for_each(|index| slices.insert(index));
+        Self { chunk: rng.u8(..), last, slices }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_is_a_whole_number_of_bytes_and_a_set_takes_few_bits() {
+        for seed in 0..500 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut slice = Slice::example(&mut rng);
+            assert_eq!(measure(&mut slice), 8 * slice.length());
+            assert!(measure(&mut ReceivedSet::example(&mut rng)) <= MAX_SET_BITS);
+        }
+        let bits = |slices| measure(&mut ReceivedSet { chunk: 7, last: 255, slices });
+        assert_eq!(bits(Slices::first(256)), 18);
+        assert!(bits(Slices::first(100)) <= 33 && bits(Slices::default()) <= 28);
+        let mut holes = Slices::first(200);
+        for index in [20, 90, 91, 150] {
+            holes.remove(index);
+        }
+        assert!(bits(holes) < 100, "{}", bits(holes));
+    }
+}

@@ -1,0 +1,475 @@
+//! A sender and a receiver over a bad channel: every pose that comes out is the one that went in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::message::example::any_pose;
+use crate::pose::shared::training::{FORMAT, Walk};
+use crate::pose::{Entry, MAX_LAG, Turning, code};
+
+const TICK_MS: u64 = 50;
+/// Not whole milliseconds, as at 60 Hz.
+const TICK_US: u64 = 16_667;
+/// How far behind the newest datagram the link still takes one.
+const LATE: u64 = 32;
+
+#[test]
+fn over_any_honest_channel_each_pose_is_the_one_that_was_sent() {
+    let mut told = 0;
+    for seed in 0..60 {
+        let mut scene = Scene::new(seed);
+        scene.level = [Level::Shared, Level::Fine][seed as usize % 2];
+        for _ in 0..400 {
+            scene.tick();
+        }
+        told += scene.told;
+    }
+    assert!(told > 100_000, "{told} poses came out");
+}
+
+#[test]
+fn a_receiver_that_lost_what_it_knew_says_so_and_is_told_anew() {
+    for seed in 0..20 {
+        let mut scene = Scene::new(seed);
+        scene.loss = 0.2;
+        for tick in 0..300 {
+            if tick % 60 == 40 {
+                scene.receiver.values_mut().for_each(|object| object.kept.clear());
+                scene.may_lose_track = true;
+            }
+            scene.tick();
+            if tick % 60 == 30 {
+                assert_eq!(scene.lost_track, None, "seed {seed}, tick {tick}: not healed");
+                scene.may_lose_track = false;
+            }
+        }
+        assert!(scene.lost_tracks > 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
+    let mut scene = Scene::new(7);
+    (0..50).for_each(|_| scene.tick());
+    let (number, stamp) = (scene.number, scene.now());
+    let valid = [Level::Shared, Level::Fine].map(|level| {
+        scene.level = level;
+        scene.section(number, stamp, scene.acked_set()).0
+    });
+    for valid in &valid {
+        assert!(read_section(valid, number, stamp, &scene.receiver, &mut Vec::new()).is_ok());
+    }
+    for seed in 0..20_000 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut bytes = valid[rng.usize(..2)].clone();
+        match seed % 3 {
+            0 => bytes = (0..rng.usize(..80)).map(|_| rng.u8(..)).collect(),
+            1 => bytes.truncate(rng.usize(..bytes.len())),
+            _ => {
+                let index = rng.usize(..bytes.len().min(12));
+                bytes[index] ^= 1 << rng.u8(..8);
+            }
+        }
+        let number = if rng.bool() { number } else { rng.u64(..) >> rng.u8(..64) };
+        let mut poses = Vec::new();
+        let result = read_section(&bytes, number, stamp, &scene.receiver, &mut poses);
+        assert!(poses.is_sorted_by(|a, b| a.0 < b.0), "seed {seed}: slots ascend");
+        for (slot, pose) in poses {
+            let (format, _) = scene.receiver.object(slot).expect("a known slot");
+            assert!(format.fits(&pose), "seed {seed}: {pose:?}");
+        }
+        if let Err(SectionError::LostTrack { slot }) = result {
+            let kept = scene.receiver.object(slot).map(|(_, kept)| kept.entries().len());
+            assert!(kept.is_none() || header(&bytes, number).is_some(), "seed {seed}: a base was claimed");
+        }
+    }
+}
+
+#[test]
+fn a_base_that_nobody_named_is_no_base() {
+    let format = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+    let (pose, stamp) = (Pose::default(), GameTime::from_millis(1_000));
+    let receiver = BTreeMap::from([(3, Known { tenant: 0, format, kept: Kept::new(0) })]);
+    let read = |mode, acked, slot| {
+        let mut bytes = Vec::new();
+        let mut writer = SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, 50, acked));
+        writer.shared(slot, mode, &code(&format, None, stamp, &pose));
+        writer.finish();
+        let mut poses = Vec::new();
+        let result = read_section(&bytes, 50, stamp, &receiver, &mut poses);
+        (result, poses.len())
+    };
+    let acked = Some(AckedSet { newest: 40, mask: 1 });
+    assert_eq!(read(Mode::Absolute, None, 3), (Ok(None), 1));
+    assert_eq!(read(Mode::Absolute, None, 4), (Err(SectionError::LostTrack { slot: 4 }), 0));
+    assert_eq!(read(Mode::Window, acked, 3), (Err(SectionError::LostTrack { slot: 3 }), 0));
+    assert_eq!(read(Mode::Old, acked, 3), (Err(SectionError::LostTrack { slot: 3 }), 0));
+    let no_base = SectionError::Wire(WireError::OutOfRange { what: "base of a pose" });
+    assert_eq!(read(Mode::Window, None, 3), (Err(no_base), 0));
+}
+
+#[test]
+fn a_set_that_lies_too_far_back_is_not_named() {
+    let acked = Some(AckedSet { newest: 100, mask: 0 });
+    assert_eq!(SectionHeader::new(Level::Shared, 100 + MAX_LAG, acked).acked, acked);
+    assert_eq!(SectionHeader::new(Level::Shared, 101 + MAX_LAG, acked).acked, None);
+    assert_eq!(SectionHeader::new(Level::Shared, 100, acked).acked, None);
+}
+
+#[test]
+fn a_section_is_as_long_as_was_said() {
+    let mut scene = Scene::new(3);
+    for tick in 0..50 {
+        scene.level = [Level::Shared, Level::Fine][tick % 2];
+        scene.tick();
+        let (number, stamp) = (scene.number, scene.now());
+        let (bytes, said) = scene.section(number, stamp, scene.acked_set());
+        assert!((said - 3..=said).contains(&bytes.len()), "{said} said, {}", bytes.len());
+    }
+}
+
+#[test]
+fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
+    let mut walks: Vec<Walk> = (0..30).map(Walk::new).collect();
+    let mut receiver = BTreeMap::new();
+    let format = FORMAT;
+    for slot in 0..30 {
+        receiver.insert(slot, Known { tenant: 0, format, kept: Kept::new(0) });
+    }
+    let (mut bits, mut count) = (0, 0);
+    for number in 1..200_u64 {
+        let stamp = GameTime::from_millis(number * TICK_MS);
+        // An acknowledgement takes one tick, or two.
+        let lag = 1 + number % 2;
+        let acked = (number > 40).then(|| AckedSet { newest: number - lag, mask: u32::MAX });
+        let mut bytes = Vec::new();
+        let mut writer = SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, acked));
+        let poses: Vec<Pose> = walks.iter_mut().map(|walk| walk.step().0).collect();
+        for (slot, pose) in (0..).zip(&poses) {
+            let base = acked.and_then(|acked| receiver[&slot].kept.base(&acked));
+            let mode = if base.is_some() { Mode::Window } else { Mode::Absolute };
+            let base = base.map(|base| (base.stamp, &base.pose));
+            writer.shared(slot, mode, &code(&format, base, stamp, pose));
+        }
+        writer.finish();
+        let mut read = Vec::new();
+        assert_eq!(read_section(&bytes, number, stamp, &receiver, &mut read), Ok(acked));
+        assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
+        for (slot, pose) in read {
+            receiver.get_mut(&slot).expect("known").kept.note(Entry { number, stamp, pose });
+        }
+        if number > 50 {
+            bits += 8 * bytes.len();
+            count += poses.len();
+        }
+    }
+    let each = bits as f64 / f64::from(count as u32);
+    println!("{each:.2} bits a walker and update, section and all");
+    assert!(each < 7.5, "{each}");
+}
+
+fn header(bytes: &[u8], number: u64) -> Option<AckedSet> {
+    let mut header = SectionHeader { number, ..SectionHeader::default() };
+    header.wire(&mut Reader::new(bytes)).ok().and(header.acked)
+}
+
+/// An object as the receiver knows it.
+struct Known {
+    tenant: u32,
+    format: PoseFormat,
+    kept: Kept,
+}
+
+impl Bases for BTreeMap<u16, Known> {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+        self.get(&slot).map(|known| (&known.format, &known.kept))
+    }
+}
+
+/// An object as the sender knows it: which datagram is the newest acknowledged one that told it, and which the newest of all.
+struct Told {
+    tenant: u32,
+    format: PoseFormat,
+    pose: Pose,
+    acked: Option<u64>,
+    last_sent: Option<u64>,
+    leaving: bool,
+}
+
+/// What travels: who comes, who goes, and the poses.
+#[derive(Clone)]
+struct Datagram {
+    number: u64,
+    stamp: GameTime,
+    enters: Vec<(u16, u32, Pose)>,
+    leaves: Vec<(u16, u32)>,
+    poses: Vec<(u16, u32, Pose)>,
+    section: Vec<u8>,
+}
+
+struct Scene {
+    rng: fastrand::Rng,
+    level: Level,
+    loss: f64,
+    number: u64,
+    sender: BTreeMap<u16, Told>,
+    tenants: u32,
+    acked: BTreeSet<u64>,
+    /// What was lost track of is no base any more.
+    floor: u64,
+    sent: Vec<Datagram>,
+    under_way: Vec<Datagram>,
+    receiver: BTreeMap<u16, Known>,
+    received: BTreeSet<u64>,
+    lost_track: Option<u64>,
+    lost_tracks: u32,
+    may_lose_track: bool,
+    told: u32,
+}
+
+impl Scene {
+    fn new(seed: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        Self {
+            loss: [0.0, 0.05, 0.2, 0.5][rng.usize(..4)],
+            rng,
+            level: Level::Shared,
+            number: 0,
+            sender: BTreeMap::new(),
+            tenants: 0,
+            acked: BTreeSet::new(),
+            floor: 0,
+            sent: Vec::new(),
+            under_way: Vec::new(),
+            receiver: BTreeMap::new(),
+            received: BTreeSet::new(),
+            lost_track: None,
+            lost_tracks: 0,
+            may_lose_track: false,
+            told: 0,
+        }
+    }
+
+    fn now(&self) -> GameTime {
+        // A sender's clock is finer than a stamp.
+        GameTime::from_micros(1_000_700 + self.number * TICK_US)
+    }
+
+    fn tick(&mut self) {
+        self.live();
+        self.send();
+        self.deliver();
+        self.acknowledge();
+    }
+
+    /// Objects come, go, move and rest.
+    fn live(&mut self) {
+        for slot in 0..40 {
+            let format = format_of(slot);
+            let Some(told) = self.sender.get_mut(&slot) else {
+                if self.rng.u8(..20) == 0 {
+                    self.tenants += 1;
+                    let pose = any_pose(&mut self.rng, format);
+                    let told =
+                        Told { tenant: self.tenants, format, pose, acked: None, last_sent: None, leaving: false };
+                    self.sender.insert(slot, told);
+                }
+                continue;
+            };
+            match self.rng.u8(..60) {
+                0 => told.leaving = true,
+                1 => told.pose = any_pose(&mut self.rng, format),
+                2..30 if slot % 2 == 0 => {
+                    told.pose.at[0] = (told.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
+                    if slot % 3 == 0 {
+                        told.pose.turn[0] = self.rng.u16(..256);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn acked_set(&self) -> Option<AckedSet> {
+        let newest = *self.acked.range(self.floor..).next_back()?;
+        let mask = (0..32).filter(|back| {
+            newest.checked_sub(back + 1).is_some_and(|number| number >= self.floor && self.acked.contains(&number))
+        });
+        Some(AckedSet { newest, mask: mask.map(|back| 1 << back).sum() })
+    }
+
+    fn send(&mut self) {
+        let (number, stamp) = (self.number, self.now());
+        let (section, _) = self.section(number, stamp, self.acked_set());
+        let mut datagram =
+            Datagram { number, stamp, enters: Vec::new(), leaves: Vec::new(), poses: Vec::new(), section };
+        for (slot, told) in &mut self.sender {
+            if told.leaving {
+                datagram.leaves.push((*slot, told.tenant));
+            } else if told.acked.is_none() {
+                datagram.enters.push((*slot, told.tenant, told.pose));
+                told.last_sent = Some(number);
+            }
+        }
+        datagram.poses = self
+            .chosen(number)
+            .iter()
+            .map(|slot| {
+                let told = &self.sender[slot];
+                (*slot, told.tenant, told.pose)
+            })
+            .collect();
+        for (slot, ..) in &datagram.poses {
+            self.sender.get_mut(slot).expect("told").last_sent = Some(number);
+        }
+        self.sent.push(datagram.clone());
+        if self.rng.f64() >= self.loss {
+            self.under_way.push(datagram.clone());
+            if self.rng.u8(..10) == 0 {
+                self.under_way.push(datagram);
+            }
+        }
+        self.number += 1;
+    }
+
+    /// Which of those that the receiver follows for sure are told in a datagram: some, by chance.
+    fn chosen(&self, number: u64) -> Vec<u16> {
+        let mut rng = fastrand::Rng::with_seed(number);
+        let known = self.sender.iter().filter(|(_, told)| told.acked.is_some() && !told.leaving);
+        known.map(|(slot, _)| *slot).filter(|slot| rng.bool() && !(slot % 4 == 1 && rng.u8(..40) > 0)).collect()
+    }
+
+    fn section(&self, number: u64, stamp: GameTime, acked: Option<AckedSet>) -> (Vec<u8>, usize) {
+        let (mut bytes, mut scene) = (Vec::new(), fine::Scene::default());
+        let header = SectionHeader::new(self.level, number, acked);
+        let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
+        for slot in self.chosen(number) {
+            let told = &self.sender[&slot];
+            let base = told.acked.filter(|base| *base >= self.floor);
+            let (mode, base) = match (header.acked, base) {
+                (Some(acked), Some(base)) if acked.contains(base) => (Mode::Window, Some(base)),
+                (Some(acked), Some(base)) if base < acked.window_start() && told.last_sent == Some(base) => {
+                    (Mode::Old, Some(base))
+                }
+                _ => (Mode::Absolute, None),
+            };
+            let base = base.and_then(|base| self.said_in(base, slot, told.tenant));
+            if self.level == Level::Shared {
+                let base = base.as_ref().map(|(stamp, base)| (*stamp, base));
+                writer.shared(slot, mode, &code(&told.format, base, stamp, &told.pose));
+                continue;
+            }
+            let window = acked.filter(|_| mode == Mode::Window).into_iter().flat_map(|acked| {
+                (acked.window_start()..=acked.newest).rev().filter(move |number| acked.contains(*number))
+            });
+            let mut history: Vec<_> = window.filter_map(|number| self.said_in(number, slot, told.tenant)).collect();
+            if mode == Mode::Old {
+                history.extend(base);
+            }
+            writer.fine(slot, mode, &told.format, &history, stamp, &told.pose);
+        }
+        let said = writer.bytes();
+        writer.finish();
+        (bytes, said)
+    }
+
+    /// What a datagram said of the object, in a record or in its section.
+    fn said_in(&self, number: u64, slot: u16, tenant: u32) -> Option<(GameTime, Pose)> {
+        let datagram = self.sent.get(number as usize)?;
+        let mut told = datagram.enters.iter().chain(&datagram.poses);
+        told.find(|told| (told.0, told.1) == (slot, tenant)).map(|told| (datagram.stamp, told.2))
+    }
+
+    /// What is under way arrives in any order, or later.
+    fn deliver(&mut self) {
+        self.rng.shuffle(&mut self.under_way);
+        let stays = self.rng.usize(..=self.under_way.len().min(4));
+        let arrived = self.under_way.split_off(stays);
+        for datagram in arrived {
+            let latest = self.received.last().copied().unwrap_or(0);
+            if datagram.number + LATE >= latest && self.received.insert(datagram.number) {
+                self.receive(&datagram);
+            }
+        }
+    }
+
+    fn receive(&mut self, datagram: &Datagram) {
+        let (number, stamp) = (datagram.number, datagram.stamp.whole_millis());
+        for (slot, tenant, pose) in &datagram.enters {
+            let newcomer = Known { tenant: *tenant, format: format_of(*slot), kept: Kept::new(number) };
+            let known = self.receiver.entry(*slot).or_insert(newcomer);
+            if *tenant > known.tenant {
+                known.tenant = *tenant;
+                known.kept.restart(number);
+            }
+            if *tenant == known.tenant {
+                known.kept.note(Entry { number, stamp, pose: *pose });
+            }
+        }
+        let mut poses = Vec::new();
+        let end = read_section(&datagram.section, number, stamp, &self.receiver, &mut poses);
+        for (slot, pose) in poses {
+            let known = self.receiver.get_mut(&slot).expect("a known slot");
+            let (_, tenant, sent) = datagram.poses.iter().find(|sent| sent.0 == slot).expect("it was sent");
+            assert_eq!((*sent, *tenant), (pose, known.tenant), "datagram {number}, slot {slot}");
+            known.kept.note(Entry { number, stamp, pose });
+            self.told += 1;
+        }
+        match end {
+            Ok(acked) => {
+                if self.lost_track.is_some_and(|lost| acked.is_none_or(|acked| acked.window_floor() > lost)) {
+                    self.lost_track = None;
+                }
+                if let Some(acked) = acked.filter(|_| self.rng.bool()) {
+                    self.receiver.values_mut().for_each(|known| known.kept.prune(&acked));
+                }
+            }
+            Err(SectionError::LostTrack { .. }) if self.may_lose_track => {
+                self.lost_tracks += 1;
+                self.lost_track = self.lost_track.max(Some(number));
+            }
+            Err(error) => panic!("datagram {number}: {error}"),
+        }
+    }
+
+    /// What the receiver has goes back, unless it is lost.
+    fn acknowledge(&mut self) {
+        if self.rng.f64() < self.loss || self.rng.bool() {
+            return;
+        }
+        if let Some(lost) = self.lost_track {
+            self.floor = self.floor.max(lost + 1);
+        }
+        let Some(latest) = self.received.last().copied() else { return };
+        let known: Vec<u64> = self.received.range(latest.saturating_sub(32)..).copied().collect();
+        for number in known {
+            if !self.acked.insert(number) {
+                continue;
+            }
+            let Datagram { enters, leaves, poses, .. } = self.sent[number as usize].clone();
+            for (slot, tenant, _) in enters.iter().chain(&poses) {
+                if let Some(told) = self.sender.get_mut(slot).filter(|told| told.tenant == *tenant) {
+                    told.acked = told.acked.max(Some(number));
+                }
+            }
+            for (slot, tenant) in leaves {
+                if self.sender.get(&slot).is_some_and(|told| told.tenant == tenant) {
+                    self.sender.remove(&slot);
+                }
+            }
+        }
+    }
+}
+
+/// A slot's kind of object stays the same, so that whoever was told late of a new tenant can read of the old.
+fn format_of(slot: u16) -> PoseFormat {
+    let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed][usize::from(slot) % 3];
+    PoseFormat { per_metre: 100, turn }
+}
+
+impl AckedSet {
+    /// The oldest of them.
+    fn window_floor(&self) -> u64 {
+        self.newest - u64::from(32 - self.mask.leading_zeros())
+    }
+}

@@ -1,0 +1,204 @@
+//! Symbols in and out: one description of a pose serves the server's cache and the client's decoder.
+//!
+//! Each symbol takes a part of 0 .. 2^15. Invariant: a [`Coded`] holds at most [`MAX_SYMBOLS`], which the longest
+//! description (an absolute pose that turns freely) does not reach.
+
+use crate::entropy::{Decoder, Encoder};
+
+/// All symbols' parts add up to 2 to this power.
+pub(crate) const TOTAL_BITS: u32 = 15;
+/// All symbols' parts add up to this.
+pub(crate) const TOTAL: u32 = 1 << TOTAL_BITS;
+/// Symbols of a pose, at most.
+pub(crate) const MAX_SYMBOLS: usize = 24;
+
+/// The symbols of a pose relative to a base, ready to be written any number of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coded {
+    /// Start and size of each.
+    symbols: [(u16, u16); MAX_SYMBOLS],
+    count: u8,
+    /// In 1/256 bit.
+    cost: u32,
+}
+
+impl Default for Coded {
+    fn default() -> Self {
+        Self { symbols: [(0, 0); MAX_SYMBOLS], count: 0, cost: 0 }
+    }
+}
+
+impl Coded {
+    /// What they take, in 1/256 bit.
+    pub const fn bits_x256(&self) -> u32 {
+        self.cost
+    }
+
+    /// What they take, in whole bits, rounded up.
+    pub const fn bits(&self) -> u32 {
+        self.cost.div_ceil(256)
+    }
+
+    /// Writes them.
+    pub(crate) fn write(&self, encoder: &mut Encoder<'_>) {
+        for &(start, size) in &self.symbols[..usize::from(self.count)] {
+            encoder.symbol(start.into(), size.into(), TOTAL_BITS);
+        }
+    }
+
+    fn push(&mut self, start: u32, size: u32) {
+        debug_assert!(size > 0 && start + size <= TOTAL, "{size} from {start}");
+        self.symbols[usize::from(self.count)] = (start as u16, size as u16);
+        self.count += 1;
+        self.cost += cost(size);
+    }
+}
+
+/// Whoever takes or gives symbols.
+pub(crate) trait Symbols: Sized {
+    /// Whether it gives them.
+    const READS: bool;
+
+    /// One of `low ..= high`; `start` says where each but the lowest begins, rising strictly. The lowest begins at 0.
+    fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32);
+
+    /// The lowest `bits`, 0 to 15; all values weigh the same.
+    fn raw(&mut self, value: &mut u32, bits: u32);
+
+    /// [`Symbols::raw`] of up to 16 bits.
+    fn raw16(&mut self, value: &mut u16, bits: u32) {
+        let mut wide = u32::from(*value);
+        self.raw(&mut wide, bits);
+        *value = wide as u16;
+    }
+
+    /// One of a table: where each begins.
+    fn one_of<const N: usize>(&mut self, index: &mut u32, starts: &[u16; N]) {
+        let mut wide = *index as i32;
+        self.pick(&mut wide, 0, N as i32 - 1, |index| starts[index as usize].into());
+        *index = wide as u32;
+    }
+
+    /// A whole number, mostly near zero.
+    fn number(&mut self, value: &mut i32) {
+        self.number_by(value, &CLASSES);
+    }
+
+    /// A whole number whose length in bits has this table.
+    fn number_by(&mut self, value: &mut i32, classes: &[u16; 32]) {
+        let magnitude = value.unsigned_abs();
+        let mut class = 32 - magnitude.leading_zeros();
+        self.one_of(&mut class, classes);
+        if class == 0 {
+            *value = 0;
+            return;
+        }
+        let below = class - 1;
+        let mut negative = u32::from(*value < 0);
+        self.raw(&mut negative, 1);
+        let (mut low, mut high) = (magnitude & 0x7fff & ((1 << below) - 1), (magnitude & ((1 << below) - 1)) >> 15);
+        if below > 15 {
+            self.raw(&mut high, below - 15);
+        }
+        self.raw(&mut low, below.min(15));
+        let magnitude = (1 << below | high << 15 | low) as i32;
+        *value = if negative == 1 { -magnitude } else { magnitude };
+    }
+}
+
+/// Starts of the lengths 0 to 31: each is the less likely the longer.
+const CLASSES: [u16; 32] = starts(&{
+    let mut weights = [1; 32];
+    let mut class = 0;
+    while class < 32 {
+        weights[class] = 4_000 >> (class / 3);
+        class += 1;
+    }
+    weights
+});
+
+/// Where each part begins when these weights share the total; each gets one at least.
+pub(crate) const fn starts<const N: usize>(weights: &[u32; N]) -> [u16; N] {
+    let (mut sum, mut index) = (0, 0);
+    while index < N {
+        sum += weights[index] as u64;
+        index += 1;
+    }
+    let (mut starts, mut before) = ([0; N], 0);
+    index = 0;
+    while index < N {
+        starts[index] = (before * (TOTAL as u64 - N as u64) / sum) as u16 + index as u16;
+        before += weights[index] as u64;
+        index += 1;
+    }
+    starts
+}
+
+impl Symbols for Coded {
+    const READS: bool = false;
+
+    #[inline]
+    fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32) {
+        debug_assert!((low..=high).contains(index), "{index} is not within {low} to {high}");
+        let begin = if *index == low { 0 } else { start(*index) };
+        let end = if *index == high { TOTAL } else { start(*index + 1) };
+        self.push(begin, end - begin);
+    }
+
+    fn raw(&mut self, value: &mut u32, bits: u32) {
+        self.push(*value << (TOTAL_BITS - bits), 1 << (TOTAL_BITS - bits));
+    }
+}
+
+impl Symbols for Decoder<'_> {
+    const READS: bool = true;
+
+    fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32) {
+        let slot = self.slot(TOTAL_BITS);
+        let (mut first, mut last) = (low, high);
+        while first < last {
+            let middle = first + (last - first + 1) / 2;
+            if start(middle) <= slot { first = middle } else { last = middle - 1 }
+        }
+        let begin = if first == low { 0 } else { start(first) };
+        let end = if first == high { TOTAL } else { start(first + 1) };
+        self.consume(begin, end - begin);
+        *index = first;
+    }
+
+    fn raw(&mut self, value: &mut u32, bits: u32) {
+        let unit = TOTAL_BITS - bits;
+        *value = self.slot(TOTAL_BITS) >> unit;
+        self.consume(*value << unit, 1 << unit);
+    }
+}
+
+/// What a part of this size costs, in 1/256 bit, rounded up.
+fn cost(size: u32) -> u32 {
+    let whole = size.ilog2();
+    // The eight bits below the highest one choose the fraction.
+    let fraction = LOG2[((size << (TOTAL_BITS - whole)) >> (TOTAL_BITS - 8)) as usize - 256];
+    (TOTAL_BITS - whole) * 256 - u32::from(fraction)
+}
+
+/// 256 log2(1 + i / 256), rounded down.
+static LOG2: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        // By squaring: each step yields one binary digit of the logarithm.
+        let (mut x, mut log, mut digit) = (1.0 + index as f64 / 256.0, 0, 0);
+        while digit < 8 {
+            x *= x;
+            log <<= 1;
+            if x >= 2.0 {
+                x /= 2.0;
+                log |= 1;
+            }
+            digit += 1;
+        }
+        table[index] = log;
+        index += 1;
+    }
+    table
+};

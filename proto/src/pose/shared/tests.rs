@@ -1,0 +1,126 @@
+//! Round trips through the range coder, for walkers and for everything else.
+
+use super::*;
+use crate::entropy::Encoder;
+use crate::message::example::any_pose;
+use crate::space::Position;
+
+#[test]
+fn any_pose_is_read_as_it_was_coded_whatever_its_base() {
+    for seed in 0..40_000 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let format = any_format(&mut rng);
+        let (base, pose) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
+        let near = nearby(&mut rng, format, &base);
+        let pose = [pose, base, near, near][rng.usize(..4)];
+        let time = GameTime::from_millis(1_000_000);
+        let age = std::time::Duration::from_millis(rng.u64(..1 << 32) >> rng.u8(..32));
+        let base = rng.u8(..4).gt(&0).then_some((time, &base));
+        check(format, base, time + age, &pose, seed);
+    }
+}
+
+#[test]
+fn the_cost_is_what_the_coder_takes() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let (mut bytes, mut cost) = (Vec::new(), 0);
+    let mut encoder = Encoder::new(&mut bytes);
+    for _ in 0..2_000 {
+        let format = any_format(&mut rng);
+        let base = any_pose(&mut rng, format);
+        let pose = nearby(&mut rng, format, &base);
+        let coded = code(&format, Some((GameTime::ZERO, &base)), GameTime::from_millis(50), &pose);
+        cost += coded.bits_x256();
+        coded.write(&mut encoder);
+    }
+    encoder.finish();
+    let (written, said) = (8.0 * bytes.len() as f64, f64::from(cost) / 256.0);
+    assert!((written / said - 1.0).abs() < 0.005, "{written} bits written, {said} said");
+}
+
+#[test]
+fn what_stands_still_costs_a_bit() {
+    for format in [walker(8), PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 } }] {
+        let pose = format.pose(Position::on_ground(50.0, 60.0), 1.0, 0.0);
+        let bits = code(&format, Some((GameTime::ZERO, &pose)), GameTime::from_millis(5_000), &pose).bits();
+        assert!(bits <= 2, "{bits} bits, {format:?}");
+    }
+}
+
+#[test]
+fn without_a_base_a_walker_takes_about_fifty_bits() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut sum = 0;
+    for _ in 0..1_000 {
+        let position = Position::on_ground(rng.f32() * 200.0, rng.f32() * 200.0);
+        let pose = walker(8).pose(position, rng.f32() * 6.0, 4.0);
+        sum += code(&walker(8), None, GameTime::ZERO, &pose).bits_x256();
+    }
+    let bits = f64::from(sum) / 256_000.0;
+    assert!((45.0..60.0).contains(&bits), "{bits}");
+}
+
+#[test]
+fn a_walker_that_starts_stops_or_jumps_is_followed_at_a_bounded_price() {
+    let stamp = GameTime::from_millis(50);
+    let at = |x, yaw, speed| walker(8).pose(Position::on_ground(x, 50.0), yaw, speed);
+    for (base, pose, most) in [
+        (at(50.0, 0.0, 0.0), at(50.2, 0.1, 4.0), 40),
+        (at(50.0, 0.0, 4.0), at(50.0, 0.1, 0.0), 40),
+        (at(50.0, 0.0, 4.0), at(150.0, 3.0, 4.0), 75),
+    ] {
+        let bits = code(&walker(8), Some((GameTime::ZERO, &base)), stamp, &pose).bits();
+        assert!(bits <= most, "{bits} bits: {base:?}, {pose:?}");
+    }
+}
+
+#[test]
+fn whatever_the_decoder_holds_a_pose_or_an_error_comes_out() {
+    for seed in 0..20_000 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let format = any_format(&mut rng);
+        let base = any_pose(&mut rng, format);
+        let base = rng.bool().then_some((GameTime::ZERO, &base));
+        let bytes: Vec<u8> = (0..rng.usize(..60)).map(|_| if rng.bool() { rng.u8(..) } else { 0xff }).collect();
+        let stamp = GameTime::from_millis(rng.u64(..1 << 40) >> rng.u8(..40));
+        if let Ok(pose) = read(format, base, stamp, &mut Decoder::new(&bytes)) {
+            assert!(format.fits(&pose), "seed {seed}: {pose:?}");
+            check(format, base, stamp, &pose, seed);
+        }
+    }
+}
+
+fn check(format: PoseFormat, base: Option<(GameTime, &Pose)>, stamp: GameTime, pose: &Pose, seed: u64) {
+    let coded = code(&format, base, stamp, pose);
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes);
+    coded.write(&mut encoder);
+    encoder.finish();
+    let mut decoder = Decoder::new(&bytes);
+    let read = read(format, base, stamp, &mut decoder);
+    assert_eq!(read.as_ref(), Ok(pose), "seed {seed}: {format:?}, base {base:?}");
+    assert_eq!(decoder.finish(), Ok(()), "seed {seed}");
+}
+
+fn nearby(rng: &mut fastrand::Rng, format: PoseFormat, base: &Pose) -> Pose {
+    let mut pose = *base;
+    pose.at = pose.at.map(|at| (at + rng.i32(-60..60)).clamp(-MAX_AT, MAX_AT));
+    if rng.bool() {
+        pose.turn = any_pose(rng, format).turn;
+    }
+    pose.flag ^= rng.bool();
+    pose
+}
+
+fn any_format(rng: &mut fastrand::Rng) -> PoseFormat {
+    let turn = match rng.u8(..4) {
+        0 => Turning::Fixed,
+        1 => Turning::Free { bits: rng.u8(5..=15) },
+        _ => Turning::Yaw { bits: rng.u8(4..=12) },
+    };
+    PoseFormat { per_metre: rng.u16(1..=4_096), turn }
+}
+
+fn walker(bits: u8) -> PoseFormat {
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits } }
+}

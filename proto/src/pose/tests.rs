@@ -1,0 +1,132 @@
+//! Metres and radians to whole numbers and back; what lies between two poses and beyond them.
+
+use std::f32::consts::{PI, TAU};
+
+use super::*;
+use crate::message::example::any_pose;
+use crate::wire::{Measure, Reader, Writer};
+
+const WALKER: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+const CUBE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 } };
+const BALL: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Fixed };
+const FORMATS: [PoseFormat; 3] = [WALKER, CUBE, BALL];
+
+#[test]
+fn a_pose_is_off_by_half_a_step_at_most() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    for _ in 0..10_000 {
+        let position = Position::new(rng.f32() * 1_000.0, rng.f32() * 1_000.0, rng.f32() * 40.0 - 20.0);
+        let (yaw, speed) = (rng.f32() * TAU, rng.f32() * 20.0 - 10.0);
+        let pose = WALKER.pose(position, yaw, speed);
+        assert!(WALKER.fits(&pose));
+        let read = WALKER.position(&pose);
+        for (ours, theirs) in [(position.x, read.x), (position.y, read.y), (position.z, read.z)] {
+            assert!((ours - theirs).abs() < 0.005_1, "{position:?} became {read:?}");
+        }
+        let off = (WALKER.yaw(&pose) - yaw + PI).rem_euclid(TAU) - PI;
+        assert!(off.abs() <= TAU / 512.0 + 1e-4, "{yaw}");
+        assert!((WALKER.speed(&pose) - speed).abs() <= 0.005_1);
+    }
+}
+
+#[test]
+fn a_pose_that_became_metres_becomes_itself_again() {
+    let mut rng = fastrand::Rng::with_seed(2);
+    for _ in 0..10_000 {
+        // Within what an f32 tells apart on this grid.
+        let mut pose = any_pose(&mut rng, WALKER);
+        pose.at = pose.at.map(|at| at >> 6);
+        let again = WALKER.pose(WALKER.position(&pose), WALKER.yaw(&pose), WALKER.speed(&pose));
+        assert_eq!(Pose { flag: false, ..pose }, again);
+        let mut rng = fastrand::Rng::with_seed(rng.u64(..));
+        let quaternion = crate::wire::formats::unit_quaternion(&mut rng);
+        let pose = CUBE.free(Position::default(), quaternion);
+        assert_eq!(CUBE.free(Position::default(), CUBE.quaternion(&pose)), pose, "{quaternion:?}");
+    }
+}
+
+#[test]
+fn upright_is_exact_and_extremes_are_kept_within_bounds() {
+    for format in FORMATS {
+        let pose = format.pose(Position::default(), 0.0, 0.0);
+        assert_eq!(format.quaternion(&pose), [0.0, 0.0, 0.0, 1.0], "{format:?}");
+        let far = format.pose(Position::new(f32::MAX, f32::MIN, 0.0), -1e9, 1e9);
+        assert!(format.fits(&far), "{far:?}");
+        assert_eq!(far.at, [MAX_AT, -MAX_AT, 0]);
+    }
+}
+
+#[test]
+fn any_three_components_are_read_as_an_orientation() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for _ in 0..10_000 {
+        let quaternion = CUBE.quaternion(&any_pose(&mut rng, CUBE));
+        let length: f32 = quaternion.iter().map(|part| part * part).sum();
+        assert!((length - 1.0).abs() < 1e-5, "{quaternion:?}");
+    }
+}
+
+#[test]
+fn a_pose_as_a_component_is_read_as_it_was_written() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..10_000 {
+        for format in FORMATS {
+            let pose = any_pose(&mut rng, format);
+            let (mut bytes, mut read, mut measure) = (Vec::new(), Pose::default(), Measure::new());
+            format.wire(&mut { pose }, &mut Writer::new(&mut bytes)).expect("a writer refuses nothing");
+            format.wire(&mut { pose }, &mut measure).expect("a measure refuses nothing");
+            assert_eq!(format.wire(&mut read, &mut Reader::new(&bytes)), Ok(()));
+            assert_eq!(read, pose);
+            assert!(measure.bits() <= format.most_bits(), "{format:?}, {pose:?}");
+        }
+    }
+}
+
+#[test]
+fn what_walks_goes_on_along_its_heading() {
+    let pose = WALKER.pose(Position::on_ground(10.0, 10.0), PI / 2.0, 4.0);
+    let shown = estimate(&WALKER, (ms(1_000), &pose), None, ms(1_250));
+    assert_eq!(shown, Pose { at: [1_000, 1_100, 0], ..pose });
+    assert_eq!(estimate(&WALKER, (ms(1_000), &pose), None, ms(900)), pose);
+}
+
+#[test]
+fn what_tumbles_goes_on_as_it_did() {
+    let half = |angle: f32| [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()];
+    let before = CUBE.free(Position::new(1.0, 1.0, 1.0), half(0.0));
+    let newest = CUBE.free(Position::new(2.0, 1.0, 0.5), half(0.1));
+    let shown = estimate(&CUBE, (ms(100), &newest), Some((ms(0), &before)), ms(200));
+    assert_eq!(shown.at, [1_536, 512, 0]);
+    let [_, _, z, w] = CUBE.quaternion(&shown);
+    assert!((2.0 * z.atan2(w) - 0.2).abs() < 0.02, "{z} {w}");
+    assert_eq!(estimate(&CUBE, (ms(100), &newest), None, ms(200)), newest);
+    assert_eq!(estimate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)), newest);
+}
+
+#[test]
+fn between_two_poses_the_way_is_straight_and_the_turn_the_shorter_one() {
+    let from = Pose { at: [0, -100, 7], turn: [250, 0, 0, 0], speed: 3, flag: true };
+    let to = Pose { at: [100, 100, 7], turn: [6, 0, 0, 0], speed: 5, flag: false };
+    let at = |t| between(&WALKER, (ms(100), &from), (ms(200), &to), ms(t));
+    assert_eq!(at(150), Pose { at: [50, 0, 7], turn: [0, 0, 0, 0], ..from });
+    assert_eq!(at(125), Pose { at: [25, -50, 7], turn: [253, 0, 0, 0], ..from });
+    assert_eq!((at(50), at(100), at(200), at(900)), (from, from, to, to));
+}
+
+#[test]
+fn nothing_overflows_at_the_ends_of_the_grid() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    for _ in 0..20_000 {
+        for format in FORMATS {
+            let (a, b) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
+            let time = |rng: &mut fastrand::Rng| GameTime::from_micros(rng.u64(..1 << 50) >> rng.u8(..50));
+            let (t, from, to) = (time(&mut rng), time(&mut rng), time(&mut rng));
+            assert!(format.fits(&between(&format, (from, &a), (to, &b), t)));
+            assert!(format.fits(&estimate(&format, (to, &b), Some((from, &a)), t)));
+        }
+    }
+}
+
+fn ms(millis: u64) -> GameTime {
+    GameTime::from_millis(millis)
+}

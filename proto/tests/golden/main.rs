@@ -1,0 +1,136 @@
+//! Packets of every format, encoded once and for all: a change of the wire is always on purpose.
+//!
+//! `v2.txt` holds them, by name, in hexadecimal. Each is read and written again, and must come out the same; what the
+//! samples of this build encode to must be what the file holds. Whoever changes the wire on purpose raises
+//! `message::VERSION` (for the control streams their own versions), names the file after it, and renews it:
+//!
+//! `AMBIT_RENEW_GOLDEN=1 cargo test -p ambit-proto --test golden`
+
+mod bodies;
+mod datagrams;
+mod frames;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use ambit_proto::message;
+use ambit_proto::wire::formats::formats;
+
+/// Examples of each format of the list.
+const EXAMPLES: u64 = 4;
+
+const HELP: &str = "the wire has changed. If that is on purpose: raise message::VERSION, and then \
+    `AMBIT_RENEW_GOLDEN=1 cargo test -p ambit-proto --test golden` writes the new file. If it is not: other builds of this \
+    version would not understand this one";
+
+/// What encodes and decodes one family of packets.
+struct Family {
+    /// Names begin with it.
+    prefix: &'static str,
+    samples: fn() -> Vec<(String, Vec<u8>)>,
+    /// Reads a packet and writes it again.
+    again: fn(&str, &[u8]) -> Vec<u8>,
+}
+
+const FAMILIES: [Family; 3] = [
+    Family { prefix: "format", samples: format_samples, again: format_again },
+    Family { prefix: "body", samples: bodies::samples, again: bodies::again },
+    Family { prefix: "frame", samples: frames::samples, again: frames::again },
+];
+
+#[test]
+fn every_packet_is_read_and_written_as_it_was() {
+    for (name, bytes) in golden() {
+        let (prefix, rest) = name.split_once('/').expect("family/name");
+        if let Some(family) = FAMILIES.iter().find(|family| family.prefix == prefix) {
+            assert_eq!(hex(&(family.again)(rest, &bytes)), hex(&bytes), "{name}: {HELP}");
+        }
+    }
+}
+
+#[test]
+fn this_build_writes_what_the_file_holds() {
+    let samples: BTreeMap<String, Vec<u8>> = samples().into_iter().collect();
+    if std::env::var_os("AMBIT_RENEW_GOLDEN").is_some() {
+        renew(&samples);
+    }
+    let golden = golden();
+    for (name, bytes) in &samples {
+        let held = golden.get(name).unwrap_or_else(|| panic!("{name} is not in the file: {HELP}"));
+        assert_eq!(hex(bytes), hex(held), "{name}: {HELP}");
+    }
+    let gone: Vec<_> = golden.keys().filter(|name| !samples.contains_key(*name)).collect();
+    assert!(gone.is_empty(), "nothing here writes {gone:?}: {HELP}");
+}
+
+#[test]
+fn datagrams_of_the_file_arrive() {
+    let golden = golden();
+    datagrams::check(|name| golden.get(&format!("datagram/{name}")).cloned().expect("a datagram of the file"));
+}
+
+fn samples() -> Vec<(String, Vec<u8>)> {
+    let families = FAMILIES.iter().flat_map(|family| {
+        let named = |(name, bytes)| (format!("{}/{name}", family.prefix), bytes);
+        (family.samples)().into_iter().map(named).collect::<Vec<_>>()
+    });
+    let datagrams = datagrams::samples().into_iter().map(|(name, bytes)| (format!("datagram/{name}"), bytes));
+    families.chain(datagrams).collect()
+}
+
+fn format_samples() -> Vec<(String, Vec<u8>)> {
+    let examples = formats().into_iter().flat_map(|format| {
+        (0..EXAMPLES).map(move |seed| (format!("{}/{seed}", format.name), format.encode_example(seed)))
+    });
+    examples.collect()
+}
+
+fn format_again(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let (name, _) = name.split_once('/').expect("format/seed");
+    let format = formats().into_iter().find(|format| format.name == name);
+    let format = format.unwrap_or_else(|| panic!("there is no format {name}: {HELP}"));
+    format.reencode(bytes).unwrap_or_else(|error| panic!("{name}: {error}: {HELP}"))
+}
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{}.txt", message::VERSION))
+}
+
+/// The packets of the file, by name.
+fn golden() -> BTreeMap<String, Vec<u8>> {
+    let path = path();
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}. {HELP}", path.display()));
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let named = lines.map(|line| {
+        let (name, hex) = line.split_once(' ').expect("a name and bytes");
+        (name.to_owned(), bytes(hex))
+    });
+    named.collect()
+}
+
+fn renew(samples: &BTreeMap<String, Vec<u8>>) {
+    let version = message::VERSION;
+    let mut text = format!(
+        "# Packets of version {version} of the game's protocol, of every format, by name: written by, and held against,\n\
+         # proto/tests/golden/main.rs. They are not edited: a change of the wire is a new version, and a new file.\n\
+         # To renew it: raise message::VERSION; AMBIT_RENEW_GOLDEN=1 cargo test -p ambit-proto --test golden\n\n"
+    );
+    for (name, bytes) in samples {
+        writeln!(text, "{name} {}", hex(bytes)).expect("a text grows");
+    }
+    std::fs::write(path(), text).expect("the file can be written");
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut digits = String::new();
+    for byte in bytes {
+        write!(digits, "{byte:02x}").expect("a text grows");
+    }
+    if digits.is_empty() { "-".into() } else { digits }
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digit = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).expect("hexadecimal");
+    if hex == "-" { Vec::new() } else { (0..hex.len()).step_by(2).map(digit).collect() }
+}

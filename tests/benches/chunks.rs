@@ -1,0 +1,440 @@
+//! How long a quarter of a megabyte takes to a player who comes late: as a block of the link's, and as a QUIC stream.
+//!
+//! `cargo bench -p ambit-tests --bench chunks` prints the table and writes `docs/chunks.md`. Everything happens on virtual time from seeds: the
+//! links in steps of a millisecond, quinn over a socket in memory under tokio's paused clock. So the figures are the same on every machine.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use ambit_proto::impair::{Impairer, Impairment};
+use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent};
+use ambit_proto::quic::{self, ALPN_GAME, Fingerprint, FingerprintVerifier};
+use ambit_proto::time::LocalTime;
+use ambit_proto::wire::{Coder as _, Reader, Writer};
+use bytes::Bytes;
+use quinn::rustls::pki_types::PrivateKeyDer;
+use quinn::udp::{RecvMeta, Transmit};
+use quinn::{AsyncUdpSocket, Connection, Endpoint, EndpointConfig, Side, TokioRuntime, UdpPoller};
+use tokio::time::Instant;
+
+const BLOCK_BYTES: usize = 256 << 10;
+const SLICE_BYTES: usize = 1_024;
+const DELAY: Duration = Duration::from_millis(50);
+/// In bytes a second, and as people say.
+const RATES: [(u32, &str); 3] = [(32_000, "256 kbit/s"), (64_000, "512 kbit/s"), (125_000, "1 Mbit/s")];
+const LOSSES: [f32; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
+const SEEDS: u64 = 20;
+/// What the game says in a tick.
+const GAME_BYTES: usize = 300;
+const TICK: Duration = Duration::from_millis(50);
+/// UDP and IP; the link counts 25 more for QUIC around its datagrams.
+const IP_BYTES: usize = 28;
+const QUIC_BYTES: usize = 25;
+/// A transfer that takes longer counts as this.
+const LIMIT: Duration = Duration::from_mins(5);
+
+const INTRODUCTION: &str = "# Chunks
+
+How long 256 KiB take from server to client, in seconds: mean / longest of 20 seeds. 100 ms of round trip, the loss of the first column in both
+directions, on virtual time. `cargo bench -p ambit-tests --bench chunks` makes this page.
+
+- *ideal*: selective repeat by a sender that knows of each loss after exactly a round trip; 36 bytes of overhead a slice of 1 KiB.
+- *chunk*: a block of the link's with the rate as its budget, every byte counted: 53 of IP, UDP and QUIC a datagram. The line carries more.
+- *chunk, narrow line*: the same on a line that carries just the rate (with a queue of 200 ms that drops what is too much).
+- *stream, fixed window*: a QUIC stream on that narrow line with the congestion controller that Ambit uses, 128 KiB in flight.
+- *stream, cubic*: with quinn's default.
+- *game beside ...*: the same on the narrow line, while the server also sends 300 bytes of game 20 times a second. How many of these
+  datagrams arrive, in per cent, and how long the slowest hundredth of them takes, in milliseconds.
+
+";
+
+const CONCLUSION: &str = "
+What the game uses, and why:
+
+- **Static world (map, obstacles): a chunk.** It takes what the ideal sender takes and less than a tenth more, with every loss rate, and shares
+  the budget with the game slice by slice: half belongs to the game as long as it has something to say. So the game loses what the line loses
+  and waits little behind slices. A stream with a fixed window is as fast, but knows nothing of the budget: it puts 128 KiB on the line at once,
+  and the game's datagrams are dropped in the same full queue or wait in it. With cubic it is slow as soon as the line loses something by
+  itself, and holds back the game's datagrams, which are under the same window.
+- **Control messages (join, leave, chat, lists): the stream.** They are few and small, so the rate does not matter, and they want what a stream
+  is made for: everything, in order, whatever its length.
+- **Events and commands: reliable messages of the link.** They must not wait for one another.
+";
+
+/// Mean and longest, in seconds.
+#[derive(Clone, Copy)]
+struct Times {
+    mean: f64,
+    longest: f64,
+}
+
+/// What became of a transfer and of the game beside it.
+struct Run {
+    time: Duration,
+    /// When each of the game's datagrams left, and for those that arrived: how long they took.
+    game_sent: Vec<Duration>,
+    game_arrived: Vec<(Duration, Duration)>,
+}
+
+fn main() {
+    // Cargo hands every bench its own flags; there is nothing to choose here.
+    let mut table = String::from(
+        "| rate | loss % | ideal | chunk | chunk / ideal | chunk, narrow line | stream, fixed window | stream, cubic \
+         | game beside chunk | beside stream, fixed | beside stream, cubic |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    print!("{table}");
+    for (rate, name) in RATES {
+        for loss in LOSSES {
+            let line = row(rate, name, loss);
+            print!("{line}");
+            write!(table, "{line}").expect("a string grows");
+        }
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("chunks.md");
+    std::fs::write(&page, format!("{INTRODUCTION}{table}{CONCLUSION}")).expect("the docs can be written");
+}
+
+fn row(rate: u32, name: &str, loss: f32) -> String {
+    let narrow = Some(u64::from(rate) * 8);
+    let ideal = times(|seed| ideal(rate, loss, seed));
+    let wide = times(|seed| chunk(rate, None, loss, seed, false).time);
+    let ratio = wide.mean / ideal.mean;
+    let seconds = [
+        ideal,
+        wide,
+        times(|seed| chunk(rate, narrow, loss, seed, false).time),
+        times(|seed| stream(rate, loss, seed, Congestion::Fixed, false).time),
+        times(|seed| stream(rate, loss, seed, Congestion::Cubic, false).time),
+    ];
+    let [ideal, wide, chunk_time, fixed, cubic] = seconds.map(told);
+    let beside_chunk = game(|seed| chunk(rate, narrow, loss, seed, true));
+    let beside_fixed = game(|seed| stream(rate, loss, seed, Congestion::Fixed, true));
+    let beside_cubic = game(|seed| stream(rate, loss, seed, Congestion::Cubic, true));
+    format!(
+        "| {name} | {loss} | {ideal} | {wide} | {ratio:.2} | {chunk_time} | {fixed} | {cubic} \
+         | {beside_chunk} | {beside_fixed} | {beside_cubic} |\n"
+    )
+}
+
+/// How many per cent of the game's datagrams arrive, and the delay that 99 of 100 of these keep.
+fn game(run: impl Fn(u64) -> Run) -> String {
+    let (mut sent, mut delays) = (0, Vec::new());
+    for run in (0..SEEDS).map(run) {
+        // What was on its way at the end says nothing.
+        let counts = |sent: Duration| sent + Duration::from_secs(1) < run.time;
+        sent += run.game_sent.iter().filter(|&&sent| counts(sent)).count();
+        delays.extend(run.game_arrived.iter().filter(|&&(sent, _)| counts(sent)).map(|&(_, delay)| delay));
+    }
+    delays.sort_unstable();
+    let slow = delays.get(delays.len() * 99 / 100).map_or(0, Duration::as_millis);
+    format!("{:.1} %, {slow} ms", 100.0 * delays.len() as f64 / sent.max(1) as f64)
+}
+
+fn times(run: impl Fn(u64) -> Duration) -> Times {
+    let all: Vec<f64> = (0..SEEDS).map(|seed| run(seed).as_secs_f64()).collect();
+    Times { mean: all.iter().sum::<f64>() / all.len() as f64, longest: all.into_iter().fold(0.0, f64::max) }
+}
+
+fn told(times: Times) -> String {
+    format!("{:.2} / {:.2}", times.mean, times.longest)
+}
+
+fn line(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
+    Impairment { loss, delay: DELAY, rate, seed, ..Impairment::default() }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------------------------
+
+/// Nobody who sends slices at that rate is faster, unless by luck.
+fn ideal(rate: u32, loss: f32, seed: u64) -> Duration {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let slot = Duration::from_secs_f64((SLICE_BYTES + 36) as f64 / f64::from(rate));
+    let (mut unsent, mut now, mut last) = (BLOCK_BYTES / SLICE_BYTES, Duration::ZERO, Duration::ZERO);
+    // When each loss becomes known.
+    let mut lost = VecDeque::new();
+    while unsent > 0 || !lost.is_empty() {
+        if lost.front().is_some_and(|&known| known <= now) {
+            lost.pop_front();
+        } else if unsent > 0 {
+            unsent -= 1;
+        } else {
+            now = lost.pop_front().expect("something is left");
+        }
+        now += slot;
+        if rng.f64() * 100.0 < f64::from(loss) {
+            lost.push_back(now + 2 * DELAY);
+        } else {
+            last = last.max(now + DELAY);
+        }
+    }
+    last
+}
+
+/// Two links, each of which reacts at once.
+fn chunk(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
+    let budget = Some(BudgetConfig { bytes_per_s: rate, ..BudgetConfig::default() });
+    let mut ends = [LinkConfig { budget, ..LinkConfig::default() }, LinkConfig::client()].map(Link::new);
+    let mut lines = [line(line_rate, loss, seed), line(line_rate, loss, seed ^ u64::MAX)].map(Impairer::new);
+    // By the time of arrival, then by the order of sending.
+    let (mut on_the_way, mut sent) = (BTreeMap::<(LocalTime, u64), (usize, Vec<u8>)>::new(), 0);
+    let start = LocalTime::from_millis(10_000);
+    let mut run = Run { time: LIMIT, game_sent: Vec::new(), game_arrived: Vec::new() };
+    ends[0].send_block(start, Bytes::from(vec![7; BLOCK_BYTES])).expect("the queue is empty");
+    for millis in 0..LIMIT.as_millis() as u64 {
+        let now = start + Duration::from_millis(millis);
+        while let Some(arrival) = on_the_way.first_entry().filter(|entry| entry.key().0 <= now) {
+            let (to, bytes) = arrival.remove();
+            let body = ends[to].handle_datagram(now, &bytes).expect("well formed");
+            run.game_arrived.extend(body.and_then(sent_at).map(|at| (at.since(start), now.since(at))));
+            while let Some(event) = ends[to].poll_event() {
+                if let LinkEvent::Block(block) = event {
+                    assert_eq!(block.len(), BLOCK_BYTES);
+                    run.time = now.since(start);
+                    return run;
+                }
+            }
+        }
+        for (from, link) in ends.iter_mut().enumerate() {
+            link.handle_timeout(now);
+            let mut has_body = with_game && from == 0 && millis % TICK.as_millis() as u64 == 0;
+            while has_body || link.wants_to_send(now) {
+                let mut bytes = Vec::new();
+                let body_bytes = if has_body { GAME_BYTES.min(link.body_budget_bits(now) / 8) } else { 0 };
+                link.write_datagram(now, &mut bytes, |writer, _| write_game(now, body_bytes, writer));
+                run.game_sent.extend(has_body.then(|| now.since(start)));
+                has_body = false;
+                for delay in lines[from].pass(now, bytes.len() + IP_BYTES + QUIC_BYTES) {
+                    sent += 1;
+                    on_the_way.insert((now + delay, sent), (1 - from, bytes.clone()));
+                }
+            }
+        }
+    }
+    run
+}
+
+/// The time, and nothing of interest.
+fn write_game(now: LocalTime, length: usize, writer: &mut Writer<'_>) {
+    if let Some(rest) = length.checked_sub(8) {
+        writer.append(&now.micros().to_le_bytes(), 64);
+        writer.append(&[7; GAME_BYTES], 8 * rest);
+    }
+}
+
+fn sent_at(mut body: Reader<'_>) -> Option<LocalTime> {
+    let mut micros = 0;
+    body.u64(&mut micros).ok().map(|()| LocalTime::from_micros(micros))
+}
+
+// ---------------------------------------------------------------------------------------------------------------------------------------
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Congestion {
+    /// What Ambit uses.
+    Fixed,
+    /// quinn's default.
+    Cubic,
+}
+
+/// From the server's first byte until the client has read the last.
+fn stream(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_game: bool) -> Run {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.expect("a runtime").block_on(transfer(rate, loss, seed, congestion, with_game))
+}
+
+async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_game: bool) -> Run {
+    let line_rate = Some(u64::from(rate) * 8);
+    let wires = Wire::pair([line(line_rate, loss, seed), line(line_rate, loss, seed ^ u64::MAX)]);
+    let (near, far) = connect(&wires, seed, congestion).await;
+    let (mut to_server, mut from_server) = near.open_bi().await.expect("a connection");
+    to_server.write_all(b"?").await.expect("a connection");
+    to_server.finish().expect("an open stream");
+    let (mut to_client, mut from_client) = far.accept_bi().await.expect("a connection");
+    from_client.read_to_end(1).await.expect("one byte");
+    let start = clock();
+    let write = async {
+        to_client.write_all(&vec![7; BLOCK_BYTES]).await.expect("a connection");
+        to_client.finish().expect("an open stream");
+        std::future::pending::<()>().await;
+    };
+    let read = async {
+        let block = from_server.read_to_end(BLOCK_BYTES).await.expect("a connection");
+        assert_eq!(block.len(), BLOCK_BYTES);
+    };
+    let (mut game_sent, mut game_arrived) = (Vec::new(), Vec::new());
+    let play = async {
+        let mut ticks = tokio::time::interval(TICK);
+        if !with_game {
+            std::future::pending::<()>().await;
+        }
+        loop {
+            ticks.tick().await;
+            let now = clock() - start;
+            let mut datagram = (now.as_micros() as u64).to_le_bytes().to_vec();
+            datagram.resize(GAME_BYTES, 7);
+            far.send_datagram(datagram.into()).expect("a connection");
+            game_sent.push(now);
+        }
+    };
+    let watch = async {
+        loop {
+            let datagram = near.read_datagram().await.expect("a connection");
+            let sent = Duration::from_micros(u64::from_le_bytes(*datagram.first_chunk().expect("the time")));
+            game_arrived.push((sent, (clock() - start).saturating_sub(sent)));
+        }
+    };
+    tokio::select! {
+        () = read => {}
+        () = write => {}
+        () = play => {}
+        () = watch => {}
+        () = tokio::time::sleep(LIMIT) => {}
+    }
+    Run { time: clock() - start, game_sent, game_arrived }
+}
+
+/// The client's end and the server's.
+async fn connect(wires: &[Arc<Wire>; 2], seed: u64, congestion: Congestion) -> (Connection, Connection) {
+    let made = quinn_certificate();
+    let pin = Fingerprint::of(&made.0);
+    let mut server = quic::server_config(vec![made.0], made.1, &[ALPN_GAME]).expect("a key that fits");
+    let mut client = quic::client_config(ALPN_GAME, FingerprintVerifier::pinned(pin));
+    let transport = |side| {
+        let mut transport = quic::transport_config(side);
+        // A player who waits for the world is not given up after 10 s of bad luck.
+        transport.max_idle_timeout(Some(LIMIT.try_into().expect("minutes fit")));
+        if congestion == Congestion::Cubic {
+            transport.congestion_controller_factory(Arc::new(quinn::congestion::CubicConfig::default()));
+        }
+        Arc::new(transport)
+    };
+    server.transport_config(transport(Side::Server));
+    client.transport_config(transport(Side::Client));
+    let endpoint = |wire: &Arc<Wire>, server, seed: u64| {
+        let mut config = EndpointConfig::default();
+        config.rng_seed(Some([seed as u8; 32]));
+        Endpoint::new_with_abstract_socket(config, server, wire.clone(), Arc::new(TokioRuntime)).expect("a socket")
+    };
+    let (host, player) = (endpoint(&wires[0], Some(server), seed), endpoint(&wires[1], None, seed + 100));
+    loop {
+        let near = async { player.connect_with(client.clone(), wires[0].address, "lobby.test").expect("a name").await };
+        let far = async { host.accept().await.expect("an open endpoint").await };
+        if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
+            // The endpoints go on as long as their connections do.
+            return (near, far);
+        }
+    }
+}
+
+fn quinn_certificate() -> (quinn::rustls::pki_types::CertificateDer<'static>, PrivateKeyDer<'static>) {
+    let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
+    (made.cert.der().clone(), PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()))
+}
+
+/// One end of a cable: a socket in memory.
+#[derive(Debug)]
+struct Wire {
+    address: SocketAddr,
+    peer: SocketAddr,
+    /// On the paused clock.
+    began: Instant,
+    /// Towards the peer.
+    line: Mutex<Impairer>,
+    inbox: Arc<Inbox>,
+    outbox: Arc<Inbox>,
+}
+
+#[derive(Debug, Default)]
+struct Inbox(Mutex<(VecDeque<Vec<u8>>, Option<Waker>)>);
+
+impl Wire {
+    fn pair(lines: [Impairment; 2]) -> [Arc<Self>; 2] {
+        let (began, inboxes) = (clock(), [(); 2].map(|()| Arc::new(Inbox::default())));
+        let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 7_777)));
+        [0, 1].map(|end| {
+            Arc::new(Self {
+                address: addresses[end],
+                peer: addresses[1 - end],
+                began,
+                line: Mutex::new(Impairer::new(lines[end])),
+                inbox: inboxes[end].clone(),
+                outbox: inboxes[1 - end].clone(),
+            })
+        })
+    }
+}
+
+impl Inbox {
+    fn deliver(&self, packet: Vec<u8>) {
+        let (packets, reader) = &mut *self.0.lock().expect("no panic");
+        packets.push_back(packet);
+        if let Some(reader) = reader.take() {
+            reader.wake();
+        }
+    }
+}
+
+impl AsyncUdpSocket for Wire {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        Box::pin(AlwaysWritable)
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        let now = LocalTime::from_micros((clock() - self.began).as_micros() as u64);
+        let length = transmit.contents.len() + IP_BYTES;
+        for delay in self.line.lock().expect("no panic").pass(now, length) {
+            let (packet, outbox) = (transmit.contents.to_vec(), self.outbox.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                outbox.deliver(packet);
+            });
+        }
+        Ok(())
+    }
+
+    fn poll_recv(
+        &self,
+        context: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        let (packets, reader) = &mut *self.inbox.0.lock().expect("no panic");
+        let Some(packet) = packets.pop_front() else {
+            *reader = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        buffers[0][..packet.len()].copy_from_slice(&packet);
+        meta[0] = RecvMeta { addr: self.peer, len: packet.len(), stride: packet.len(), ..RecvMeta::default() };
+        Poll::Ready(Ok(1))
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.address)
+    }
+
+    fn may_fragment(&self) -> bool {
+        false
+    }
+}
+
+#[derive(Debug)]
+struct AlwaysWritable;
+
+impl UdpPoller for AlwaysWritable {
+    fn poll_writable(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the paused clock is the bench's own")]
+fn clock() -> Instant {
+    Instant::now()
+}

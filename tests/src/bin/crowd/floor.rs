@@ -1,0 +1,167 @@
+//! The floor: what QUIC costs by itself.
+//!
+//! N connections; the server sends each a datagram of 400 bytes 20 times a second, each client one of 8 bytes, at a phase of its
+//! own. No game, no interest, no state. Plain quinn as somebody would set it up who knows it: ring, a congestion controller that
+//! does not get in the way, large socket buffers, everything else as it comes. A socket for each client, as the bots have.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ambit_game_server::endpoint::bind;
+use ambit_game_server::identity::Identity;
+use ambit_proto::quic::{ALPN_GAME, FingerprintVerifier, FixedWindow, client_config, server_config};
+use anyhow::Context as _;
+use bytes::Bytes;
+use clap::Args;
+use quinn::{Connection, Endpoint, EndpointConfig, TokioRuntime, TransportConfig};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::pinned::{self, CLIENT_CORE, PATIENCE, Pinned, SERVER_CORE, Scratch, clock};
+use crate::table::{Row, Server};
+
+/// Bytes that the server sends a client at a time, and a client the server.
+const DOWN_BYTES: usize = 400;
+const UP_BYTES: usize = 8;
+const PERIOD: Duration = Duration::from_millis(50);
+/// Between the last arrival and the measured time.
+pub(crate) const SETTLE: Duration = Duration::from_secs(2);
+/// Handshakes at a time.
+const AT_ONCE: usize = 50;
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ClientsArgs {
+    server: SocketAddr,
+    count: u32,
+    seconds: u32,
+}
+
+/// A row of the table.
+pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
+    let (scratch, own) = (Scratch::new()?, std::env::current_exe()?);
+    let server = Pinned::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
+    let ready = server.line("ready ", PATIENCE)?;
+    let address = ready.trim_start_matches("ready ").to_owned();
+    let arguments = ["floor-clients".into(), address, count.to_string(), window.as_secs().to_string()];
+    let clients = Pinned::start(CLIENT_CORE, &own, &arguments, &scratch.0)?;
+    clients.line("measuring", PATIENCE)?;
+    let (of_server, of_clients) = pinned::watch(&server, &clients, window)?;
+    let rss_mib = server.rss_mib();
+    let found: Value = serde_json::from_str(&clients.line("{", PATIENCE)?)?;
+    let figure = |key: &str| found[key].as_f64().unwrap_or_default();
+    Ok(Row {
+        what: "bare quinn".to_owned(),
+        count,
+        server: Server::new(of_server, rss_mib, count, f64::from(crate::ours::TICK_HZ)),
+        bytes_per_s: figure("bytes_down_per_s"),
+        datagrams_per_s: figure("datagrams_down_per_s"),
+        datagrams_up_per_s: figure("datagrams_up_per_s"),
+        client_cores: of_clients.cores,
+        ..Row::default()
+    })
+}
+
+/// The server's process: says where it is, and serves until it is ended.
+#[tokio::main]
+pub(crate) async fn serve() -> anyhow::Result<()> {
+    let identity = Identity::generate()?;
+    let mut config = server_config(identity.chain.clone(), identity.key.clone_key(), &[ALPN_GAME])?;
+    config.transport_config(transport());
+    let socket = bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))?;
+    println!("ready {}", endpoint.local_addr()?);
+    let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
+    tokio::spawn(send(connections.clone()));
+    while let Some(incoming) = endpoint.accept().await {
+        let connections = connections.clone();
+        tokio::spawn(async move {
+            let Ok(connection) = incoming.await else { return };
+            connections.lock().unwrap_or_else(PoisonError::into_inner).push(connection.clone());
+            while connection.read_datagram().await.is_ok() {}
+        });
+    }
+    Ok(())
+}
+
+async fn send(connections: Arc<Mutex<Vec<Connection>>>) {
+    let payload = Bytes::from(vec![7; DOWN_BYTES]);
+    let mut ticks = interval(PERIOD);
+    loop {
+        ticks.tick().await;
+        for connection in &*connections.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Whoever is gone gets nothing.
+            let _ = connection.send_datagram(payload.clone());
+        }
+    }
+}
+
+/// The clients' process: comes in, says so, measures, says what it found.
+#[tokio::main]
+pub(crate) async fn play(args: &ClientsArgs) -> anyhow::Result<()> {
+    let doors = Arc::new(Semaphore::new(AT_ONCE));
+    let mut arriving = JoinSet::new();
+    for number in 0..args.count {
+        arriving.spawn(arrive(args.server, number, args.count, doors.clone()));
+    }
+    let mut clients = Vec::new();
+    while let Some(arrived) = arriving.join_next().await {
+        clients.push(arrived??);
+    }
+    sleep(SETTLE).await;
+    println!("measuring");
+    let (began, before) = (clock(), traffic(&clients));
+    sleep(Duration::from_secs(args.seconds.into())).await;
+    let (took_s, after) = (began.elapsed().as_secs_f64(), traffic(&clients));
+    let rate = |key: usize| (after[key] - before[key]) as f64 / took_s / f64::from(args.count);
+    let found = json!({ "bytes_down_per_s": rate(0), "datagrams_down_per_s": rate(1), "datagrams_up_per_s": rate(2) });
+    println!("{found}");
+    Ok(())
+}
+
+/// A connection that reads and sends from now on; with the endpoint that it hangs on.
+async fn arrive(
+    server: SocketAddr,
+    number: u32,
+    count: u32,
+    doors: Arc<Semaphore>,
+) -> anyhow::Result<(Connection, Endpoint)> {
+    let _door = doors.acquire_owned().await?;
+    let socket = bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))?;
+    let mut config = client_config(ALPN_GAME, FingerprintVerifier::asking(|_: &str, _| true));
+    config.transport_config(transport());
+    let connection = endpoint.connect_with(config, server, "floor")?.await.context("no handshake")?;
+    let reader = connection.clone();
+    tokio::spawn(async move { while reader.read_datagram().await.is_ok() {} });
+    let writer = connection.clone();
+    tokio::spawn(async move {
+        let payload = Bytes::from(vec![1; UP_BYTES]);
+        sleep(PERIOD * number / count.max(1)).await;
+        let mut inputs = interval(PERIOD);
+        inputs.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            inputs.tick().await;
+            if writer.send_datagram(payload.clone()).is_err() {
+                return;
+            }
+        }
+    });
+    Ok((connection, endpoint))
+}
+
+/// Bytes and datagrams received, datagrams sent: UDP payload.
+fn traffic(clients: &[(Connection, Endpoint)]) -> [u64; 3] {
+    clients.iter().fold([0; 3], |[bytes, down, up], (connection, _)| {
+        let stats = connection.stats();
+        [bytes + stats.udp_rx.bytes, down + stats.udp_rx.datagrams, up + stats.udp_tx.datagrams]
+    })
+}
+
+fn transport() -> Arc<TransportConfig> {
+    let mut config = TransportConfig::default();
+    config.congestion_controller_factory(Arc::new(FixedWindow::default()));
+    Arc::new(config)
+}

@@ -1,0 +1,130 @@
+//! What a crowd costs, beside what bare QUIC costs in the same minutes: a table in Markdown on stdout, progress on stderr.
+//!
+//! For each number of clients three processes are measured one after the other, pinned to core 0, with their clients pinned to
+//! core 1: the floor ([`floor`]: 400-byte datagrams at 20 Hz and 8-byte inputs on plain quinn, no game), and a world-server
+//! whose room walks N avatars, by waypoints and steered. The ratio to the floor is what holds from machine to machine. At the
+//! end a small room is held against its own trace ([`accuracy`]), and one in which nothing moves shows what silence costs.
+//!
+//! `tests/bench crowd` builds everything and calls this; `docs/crowd.md` holds a table. Asserts nothing. Loopback only;
+//! ends every process that it starts.
+
+mod accuracy;
+mod floor;
+mod ours;
+mod pinned;
+mod table;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::ours::Motion;
+use crate::table::Row;
+
+/// What a crowd costs, beside what bare QUIC costs in the same minutes.
+#[derive(Debug, Parser)]
+#[command(name = "crowd")]
+struct Args {
+    #[command(subcommand)]
+    part: Option<Part>,
+
+    /// Numbers of clients.
+    #[arg(long, value_delimiter = ',', default_value = "100,250,500,1000,2000")]
+    counts: Vec<u32>,
+
+    /// How long each is measured, in seconds, 2 s after all are in.
+    #[arg(long, default_value_t = 12)]
+    seconds: u32,
+
+    /// How the avatars walk.
+    #[arg(long, value_enum, default_value_t = Walk::Both)]
+    walk: Walk,
+
+    /// 100 and 500 clients, 4 s each: to see that all is well, not to quote.
+    #[arg(long)]
+    quick: bool,
+
+    /// Bots that are whole clients; the others leave poses undecoded. By default all up to 250, then 50.
+    #[arg(long, value_name = "N")]
+    full: Option<u32>,
+
+    /// Also write the table to this file.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Walk {
+    Waypoints,
+    Steered,
+    Both,
+}
+
+/// What the bench starts of itself, in processes of their own.
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// The floor's server.
+    #[command(hide = true)]
+    FloorServer,
+    /// The floor's clients.
+    #[command(hide = true)]
+    FloorClients(floor::ClientsArgs),
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    match args.part {
+        Some(Part::FloorServer) => floor::serve(),
+        Some(Part::FloorClients(args)) => floor::play(&args),
+        None => bench(&args),
+    }
+}
+
+fn bench(args: &Args) -> anyhow::Result<()> {
+    let (counts, seconds) = if args.quick { (vec![100, 500], 4) } else { (args.counts.clone(), args.seconds) };
+    let window = Duration::from_secs(seconds.into());
+    let mut rows = Vec::new();
+    for count in counts {
+        let floor = said(&format!("floor, {count} clients"), || floor::measure(count, window));
+        let base = floor.as_ref().ok().map(|floor| floor.server.us_per_client_tick);
+        rows.extend(floor.ok());
+        for motion in motions(args.walk) {
+            let full = args.full.unwrap_or(if count <= 250 { count } else { 50 });
+            let run = said(&format!("{motion}, {count} clients"), || ours::measure(count, motion, full, window));
+            rows.extend(
+                run.ok().map(|run| Row { ratio: base.map(|base| run.server.us_per_client_tick / base), ..run }),
+            );
+        }
+    }
+    let idle = said("nothing moves", || ours::idle(100, window));
+    let exact =
+        motions(args.walk).map(|motion| (motion, said(&format!("accuracy, {motion}"), || accuracy::measure(motion))));
+    let text = table::render(&rows, &idle, exact, seconds);
+    std::io::stdout().write_all(text.as_bytes())?;
+    if let Some(path) = &args.write {
+        std::fs::write(path, &text).with_context(|| format!("can't write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn motions(walk: Walk) -> impl Iterator<Item = Motion> {
+    let wanted = move |motion: &Motion| match walk {
+        Walk::Both => true,
+        Walk::Waypoints => *motion == Motion::Waypoints,
+        Walk::Steered => *motion == Motion::Steered,
+    };
+    [Motion::Waypoints, Motion::Steered].into_iter().filter(wanted)
+}
+
+/// Says what is being done, and why it failed if it did: a row that is missing does not spoil the others.
+fn said<T>(what: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    eprintln!("{what} ...");
+    let result = run();
+    if let Err(error) = &result {
+        eprintln!("{what}: {error:#}");
+    }
+    result
+}

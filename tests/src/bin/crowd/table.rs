@@ -1,0 +1,178 @@
+//! The table in Markdown.
+
+use std::fmt::Write as _;
+
+use crate::accuracy::Accuracy;
+use crate::ours::Motion;
+use crate::pinned::Cpu;
+
+/// What the server's process cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Server {
+    pub(crate) cores: f64,
+    pub(crate) us_per_client_tick: f64,
+    pub(crate) rss_mib: u64,
+    pub(crate) ticks_per_s: f64,
+}
+
+impl Server {
+    pub(crate) fn new(cpu: Cpu, rss_mib: u64, count: u32, ticks_per_s: f64) -> Self {
+        let us_per_client_tick = cpu.cores * 1e6 / ticks_per_s / f64::from(count);
+        Self { cores: cpu.cores, us_per_client_tick, rss_mib, ticks_per_s }
+    }
+}
+
+/// Median, 99th percentile and the longest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spread {
+    pub(crate) p50: f64,
+    pub(crate) p99: f64,
+    pub(crate) max: f64,
+}
+
+/// One run; what the floor has not is `None`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) count: u32,
+    pub(crate) server: Server,
+    pub(crate) ratio: Option<f64>,
+    pub(crate) bytes_per_s: f64,
+    pub(crate) datagrams_per_s: f64,
+    pub(crate) datagrams_up_per_s: f64,
+    pub(crate) work_ms: Option<Spread>,
+    pub(crate) late_ms: Option<Spread>,
+    pub(crate) updates_per_s: Option<f64>,
+    /// Others that a whole client had in sight at the end.
+    pub(crate) in_sight: Option<f64>,
+    pub(crate) age_ms: Option<(u64, u64)>,
+    pub(crate) whole: Option<u64>,
+    pub(crate) connected: Option<u64>,
+    pub(crate) errors: Option<u64>,
+    pub(crate) client_cores: f64,
+}
+
+/// A room in which nothing moves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Idle {
+    pub(crate) count: u32,
+    pub(crate) cores: f64,
+    pub(crate) bytes_per_s: f64,
+    pub(crate) datagrams_per_s: f64,
+    pub(crate) bytes_up_per_s: f64,
+}
+
+const LEGEND: &str = "\
+`tests/bench crowd` makes this page. N avatars that the server walks at 4 m/s on a flat square, by random waypoints (told as \
+paths) or steered (the heading turns by up to 10 degrees at random every tick; told as poses); each client follows the 3 x 3 \
+cells of 10 m around its own; 20 ticks a second, one input a client 20 times a second. The server is pinned to one core, its \
+clients to another. *bare quinn* is the floor, measured in the same minutes: 400-byte datagrams 20 times a second, 8-byte \
+inputs at any phase, nothing else; *ratio* is to it.
+
+*cores* and *us* (a client and tick) are user and system time of the server's process; bytes and datagrams are UDP payload at \
+the clients' sockets, QUIC's acknowledgements, the lobby connection and keep-alives included (28 bytes of IP and UDP a \
+datagram come on top); *work* and *late* are one tick's work and how long after its due time it began, of the newest 256 \
+ticks; *Hz* is how often what is in sight was updated; *age* is that of the newest news. *whole* are the clients that decode \
+everything: where all would be more than one core can do, the others read, acknowledge and send as ever but leave poses \
+undecoded, and updates and ages are those of the whole ones.
+";
+
+/// The whole page.
+pub(crate) fn render(
+    rows: &[Row],
+    idle: &anyhow::Result<Idle>,
+    exact: impl Iterator<Item = (Motion, anyhow::Result<Accuracy>)>,
+    seconds: u32,
+) -> String {
+    let mut text = String::from("# What a crowd costs\n\n");
+    write(&mut text, format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()));
+    text.push_str(
+        "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s | work ms p50, p99, max | \
+         late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz | age ms p50, p99 | whole | in, errors | clients' cores |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for row in rows {
+        write(&mut text, format_args!("{}\n", line(row)));
+    }
+    text.push_str(
+        "\nWhat clients show, against the server's trace (100 clients, 10 of them looking 20 times a second):\n\n",
+    );
+    text.push_str(
+        "| run | samples | off by p50 | p99 | max | not in the trace |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (motion, found) in exact {
+        if let Ok(Accuracy { samples, strangers, p50_m, p99_m, max_m }) = found {
+            let [p50, p99, max] = [p50_m, p99_m, max_m].map(|metres| format!("{:.1} cm", metres * 100.0));
+            write(&mut text, format_args!("| {motion} | {samples} | {p50} | {p99} | {max} | {strangers} |\n"));
+        }
+    }
+    if let Ok(Idle { count, cores, bytes_per_s, datagrams_per_s, bytes_up_per_s }) = idle {
+        write(
+            &mut text,
+            format_args!(
+                "\nA room of {count} clients in which nothing moves and nobody does anything: {bytes_per_s:.0} bytes/s and \
+                 {datagrams_per_s:.1} datagrams/s to each client, {bytes_up_per_s:.0} bytes/s from each, {cores:.3} cores.\n"
+            ),
+        );
+    }
+    text
+}
+
+fn line(row: &Row) -> String {
+    let Server { cores, us_per_client_tick, rss_mib, ticks_per_s } = row.server;
+    let spread = |spread: Option<Spread>| {
+        spread.map_or("-".to_owned(), |Spread { p50, p99, max }| format!("{p50:.1}, {p99:.1}, {max:.1}"))
+    };
+    let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+    let hz = row.updates_per_s.zip(row.in_sight).map(|(updates, others)| updates / (others + 1.0));
+    let cells = [
+        row.what.clone(),
+        row.count.to_string(),
+        format!("{cores:.3}"),
+        format!("{us_per_client_tick:.1}"),
+        number(row.ratio, 2),
+        format!("{:.0}", row.bytes_per_s),
+        format!("{:.1}", row.datagrams_per_s),
+        format!("{:.1}", row.datagrams_up_per_s),
+        format!("{ticks_per_s:.1}"),
+        spread(row.work_ms),
+        spread(row.late_ms),
+        rss_mib.to_string(),
+        number(row.in_sight, 1),
+        number(row.updates_per_s, 0),
+        number(hz, 1),
+        row.age_ms.map_or("-".to_owned(), |(p50, p99)| format!("{p50}, {p99}")),
+        row.whole.map_or("-".to_owned(), |whole| whole.to_string()),
+        row.connected.zip(row.errors).map_or("-".to_owned(), |(connected, errors)| format!("{connected}, {errors}")),
+        format!("{:.2}", row.client_cores),
+    ];
+    format!("| {} |", cells.join(" | "))
+}
+
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or("?");
+    format!("{cores} cores, {}, load {load} at the end", model.trim_start_matches(['\t', ' ', ':']))
+}
+
+fn write(text: &mut String, what: std::fmt::Arguments<'_>) {
+    text.write_fmt(what).expect("a String takes all");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_cell_for_each_heading() {
+        let rows = [Row { what: "bare quinn".into(), count: 10, ..Row::default() }];
+        let text = render(&rows, &Err(anyhow::anyhow!("not run")), std::iter::empty(), 4);
+        let columns =
+            |start: &str| text.lines().find(|line| line.starts_with(start)).map(|line| line.matches('|').count());
+        assert_eq!(columns("| run | N "), columns("| bare quinn"));
+        assert_eq!(columns("| run | N "), columns("| --- | --- | --- | --- | --- | --- | --- |"));
+    }
+}

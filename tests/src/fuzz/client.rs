@@ -1,0 +1,197 @@
+//! A client in a game whose lobby, host and line do as they please.
+//!
+//! The client has been welcomed and has joined; after that the bytes decide. Links are honest where the story says so, since
+//! no chance would ever guess its way through their numbers. Checked: what a view is told makes sense (an object that leaves has
+//! entered), what is shown can be read.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::event::ViewEvent;
+use ambit_client_core::client::lobby::Ending;
+use ambit_client_core::client::{Client, ClientOutput};
+use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
+use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
+use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
+use ambit_proto::message::Action;
+use ambit_proto::time::LocalTime;
+use ambit_proto::wire::formats;
+use bytes::Bytes;
+use prost::Message;
+
+use super::choices::{Choices, put_bytes};
+use super::schemas;
+
+const STEPS: u8 = 8;
+const WAIT: usize = 0;
+const RAW: usize = 1;
+const BODY: usize = 2;
+const MESSAGE: usize = 3;
+const WORLD: usize = 4;
+const GAME: usize = 5;
+const ACT: usize = 6;
+
+/// What a lobby, a host and a line may do to a client.
+pub fn client(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let mut scene = Scene::playing(choices.byte());
+    while !choices.is_over() {
+        match choices.below(STEPS) {
+            WAIT => scene.now += Duration::from_millis(choices.word().into()),
+            RAW => scene.client.handle_datagram(scene.now, choices.bytes()),
+            BODY => scene.body(choices.bytes()),
+            MESSAGE => {
+                let message = choices.bytes();
+                let message = Bytes::copy_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
+                let _ = scene.host.send_reliable(scene.now, message, None);
+            }
+            WORLD => {
+                if let Ok(message) = WorldToClient::decode(choices.bytes()) {
+                    scene.client.handle_world_message(scene.now, message);
+                }
+            }
+            GAME => {
+                if let Ok(message) = GameToClient::decode(choices.bytes()) {
+                    scene.client.handle_game_message(scene.now, message);
+                }
+            }
+            ACT => {
+                let (x, y) = (f32::from(choices.byte()), f32::from(choices.byte()));
+                let _ = scene.client.act(scene.now, Action::Move { x, y });
+            }
+            _ => scene.client.handle_game_closed(scene.now, Ending::Broken("cut".into())),
+        }
+        scene.settle();
+    }
+}
+
+struct Scene {
+    client: Client,
+    host: Link,
+    now: LocalTime,
+    here: BTreeSet<u32>,
+    schema: usize,
+}
+
+impl Scene {
+    fn playing(schema: u8) -> Self {
+        let mut scene = Scene {
+            client: Client::new(&ClientConfig { name: "ann".into(), ..ClientConfig::default() }),
+            host: Link::new(LinkConfig::default()),
+            now: LocalTime::from_millis(1_000),
+            here: BTreeSet::new(),
+            schema: usize::from(schema) % schemas().len(),
+        };
+        scene.client.connect(scene.now);
+        scene.settle();
+        for (request, body) in first_words() {
+            scene.client.handle_world_message(scene.now, WorldToClient { request, body: Some(body) });
+            scene.settle();
+        }
+        scene
+    }
+
+    /// A datagram of an honest link with this body.
+    fn body(&mut self, bytes: &[u8]) {
+        let bits = (8 * bytes.len()).min(self.host.body_budget_bits(self.now));
+        let mut datagram = Vec::new();
+        self.host.write_datagram(self.now, &mut datagram, |writer, _| writer.append(bytes, bits));
+        self.client.handle_datagram(self.now, &datagram);
+    }
+
+    /// Does what the client wants, and looks at what it shows.
+    fn settle(&mut self) {
+        self.client.handle_timeout(self.now);
+        // A client that is refused asks again at once only so often.
+        for _ in 0..64 {
+            let Some(output) = self.client.poll_output() else { break };
+            match output {
+                ClientOutput::ConnectWorld => self.client.handle_world_connected(self.now),
+                ClientOutput::ConnectGame { .. } => self.join(),
+                ClientOutput::Datagram(bytes) => {
+                    let _ = self.host.handle_datagram(self.now, &bytes);
+                    while self.host.poll_event().is_some() {}
+                }
+                _ => {}
+            }
+        }
+        let _ = (self.client.next_deadline(), self.client.stats(), self.client.age(self.now));
+        while let Some(event) = self.client.poll_event() {
+            match event {
+                ViewEvent::Enter(enter) => assert!(self.here.insert(enter.id), "{} entered twice", enter.id),
+                ViewEvent::Leave { id, .. } => assert!(self.here.remove(&id), "{id} left without having entered"),
+                _ => {}
+            }
+        }
+        if let Some(t) = self.client.room_time(self.now) {
+            for seen in self.client.objects() {
+                let _ = seen.position(t);
+            }
+        }
+    }
+
+    fn join(&mut self) {
+        self.host = Link::new(LinkConfig::default());
+        self.client.handle_game_connected(self.now);
+        let joined = game_pb::Joined {
+            room: 7,
+            now_us: 100_000_000,
+            delay_ms: 150,
+            tick_hz: 20,
+            width: 200.0,
+            height: 200.0,
+            cell: 10.0,
+            inner: 1,
+            outer: 2,
+            schema: Some((&schemas()[self.schema]).into()),
+        };
+        let message = GameToClient { body: Some(game_to_client::Body::Joined(joined)) };
+        self.client.handle_game_message(self.now, message);
+    }
+}
+
+/// What the lobby says until the client calls the host.
+fn first_words() -> [(u64, world_to_client::Body); 3] {
+    let welcome = pb::Welcome { version: 1, player: 3, name: "ann".into(), ..pb::Welcome::default() };
+    let room = Some(pb::Room { id: 7, ..pb::Room::default() });
+    let ticket = pb::Ticket {
+        room: 7,
+        address: "127.0.0.1:7777".into(),
+        certificate_sha256: vec![5; 32],
+        ticket: b"let me in".to_vec(),
+    };
+    [
+        (1, world_to_client::Body::Welcome(welcome)),
+        (0, world_to_client::Body::RoomJoined(pb::RoomJoined { room, players: Vec::new() })),
+        (0, world_to_client::Body::Ticket(ticket)),
+    ]
+}
+
+/// Bodies and notices of the list's examples, the lobby's words, a break.
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let examples = |name: &str| -> Vec<Vec<u8>> {
+        let format = formats::formats().into_iter().find(|format| format.name == name).expect("a format of the list");
+        (0..4).map(|seed| format.encode_example(seed)).collect()
+    };
+    let step = |story: &mut Vec<u8>, step: usize, bytes: &[u8]| {
+        story.push(step as u8);
+        put_bytes(story, bytes);
+    };
+    let mut game = vec![0];
+    for (body, notice) in examples("message.body").iter().zip(examples("message.notice")) {
+        step(&mut game, MESSAGE, &notice);
+        step(&mut game, BODY, body);
+        game.extend([WAIT as u8, 100, 0, ACT as u8, 30, 40]);
+    }
+    let mut words = vec![1];
+    for (request, body) in first_words() {
+        step(&mut words, WORLD, &WorldToClient { request, body: Some(body) }.encode_to_vec());
+    }
+    let out = game_pb::Out { reason: 1, message: "kicked".into() };
+    step(&mut words, GAME, &GameToClient { body: Some(game_to_client::Body::Out(out)) }.encode_to_vec());
+    let mut line = vec![0];
+    step(&mut line, RAW, &[0; 12]);
+    line.extend([7, WAIT as u8, 0, 8]);
+    vec![game, words, line]
+}

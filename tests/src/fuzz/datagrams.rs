@@ -1,0 +1,107 @@
+//! What stands in datagrams above the link, each decoder by itself.
+//!
+//! [`formats`] takes any entry of the one list of formats; those that a peer sends have a target, and so a corpus, of their own.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use ambit_proto::map::StaticMap;
+use ambit_proto::message::{Body, BodyContext, read_body, write_poses};
+use ambit_proto::time::GameTime;
+use ambit_proto::wire::formats::{self, Format};
+use ambit_proto::wire::{Reader, Writer};
+
+use super::schemas;
+
+/// Any format: the first byte says which. What is accepted can be written and read again.
+pub fn formats(data: &[u8]) {
+    if let Some((&which, bytes)) = data.split_first() {
+        let all = all_formats();
+        all[usize::from(which) % all.len()].check_bytes(bytes);
+    }
+}
+
+/// A player's command.
+pub fn command(data: &[u8]) {
+    format_named("message.command").check_bytes(data);
+}
+
+/// A notice to a client.
+pub fn notice(data: &[u8]) {
+    format_named("message.notice").check_bytes(data);
+}
+
+/// The body of a client's datagram.
+pub fn uplink(data: &[u8]) {
+    format_named("message.uplink").check_bytes(data);
+    let _ = ambit_proto::message::read_uplink(Reader::new(data));
+}
+
+/// The body of a server's datagram, by a schema that the first byte picks.
+pub fn body(data: &[u8]) {
+    let Some((&which, bytes)) = data.split_first() else { return };
+    let schema = &schemas()[usize::from(which) % schemas().len()];
+    let context = BodyContext { schema, delay: Duration::from_millis(150), near: GameTime::from_millis(100_000) };
+    // A writer leaves out what has passed by the stamp; from then on nothing changes any more.
+    if let Ok(Some(mut body)) = read_body(Reader::new(bytes), &context) {
+        let once = written(&mut body, &context);
+        let mut read = read_body(Reader::new(&once), &context).expect("what we wrote").expect("a body");
+        assert_eq!(written(&mut read, &context), once, "{body:?}");
+    }
+}
+
+fn written(body: &mut Body, context: &BodyContext<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes);
+    body.wire(context, &mut writer).expect("a writer refuses nothing");
+    write_poses(&body.poses, &mut writer);
+    writer.finish();
+    bytes
+}
+
+/// The static world: what is accepted is encoded to the same bytes.
+pub fn static_map(data: &[u8]) {
+    if let Ok(map) = StaticMap::decode(data) {
+        assert_eq!(map.encode(), data);
+    }
+}
+
+fn all_formats() -> &'static [Format] {
+    static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(formats::formats);
+    &FORMATS
+}
+
+fn format_named(name: &str) -> &'static Format {
+    all_formats().iter().find(|format| format.name == name).expect("a format of the list")
+}
+
+const EXAMPLES: u64 = 6;
+
+fn examples(name: &str) -> Vec<Vec<u8>> {
+    (0..EXAMPLES).map(|seed| format_named(name).encode_example(seed)).collect()
+}
+
+pub(super) fn format_seeds() -> Vec<Vec<u8>> {
+    let with_number = |(number, format): (usize, &Format)| [vec![number as u8], format.encode_example(1)].concat();
+    all_formats().iter().enumerate().map(with_number).filter(|seed| seed.len() < 1_000).collect()
+}
+
+pub(super) fn command_seeds() -> Vec<Vec<u8>> {
+    examples("message.command")
+}
+
+pub(super) fn notice_seeds() -> Vec<Vec<u8>> {
+    examples("message.notice")
+}
+
+pub(super) fn uplink_seeds() -> Vec<Vec<u8>> {
+    examples("message.uplink")
+}
+
+pub(super) fn body_seeds() -> Vec<Vec<u8>> {
+    examples("message.body").into_iter().map(|bytes| [vec![0], bytes].concat()).collect()
+}
+
+pub(super) fn map_seeds() -> Vec<Vec<u8>> {
+    examples("map.static_map").into_iter().filter(|map| map.len() < 2_000).collect()
+}

@@ -1,0 +1,174 @@
+//! A lobby whose clients and hosts do as they please.
+//!
+//! Frames go in as they come from the streams of some connections, messages as they come from a host; a host that answers
+//! as it should is there as well, so that stories get as far as rooms and tickets. Checked: the lobby answers only
+//! connections that it has, and its outputs and deadlines come to an end.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use ambit_game_server::ticket::TicketSigner;
+use ambit_proto::control::host::{HostReady, HostToWorld, RoomOpened, host_to_world, world_to_host};
+use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
+use ambit_proto::time::LocalTime;
+use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
+use prost::Message;
+
+use super::choices::{Choices, put_bytes};
+
+const STEPS: u8 = 8;
+const WAIT: usize = 0;
+const CONNECT: usize = 1;
+const FRAME: usize = 2;
+const HOST: usize = 3;
+const QUIT: usize = 4;
+const BREAK: usize = 5;
+const DRAIN: usize = 6;
+
+const HONEST: HostId = HostId(1);
+const CONNECTIONS: u8 = 5;
+
+/// What clients and hosts may send a lobby.
+pub fn lobby(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let mut scene = Scene::new();
+    while !choices.is_over() {
+        let step = choices.below(STEPS);
+        match step {
+            WAIT => scene.wait(Duration::from_millis(4 * u64::from(choices.word()))),
+            CONNECT => scene.connect(),
+            FRAME => {
+                let conn = scene.any(choices.byte());
+                let frame = choices.bytes();
+                scene.lobby.handle_frame(scene.now, conn, frame);
+            }
+            HOST => {
+                let host = HostId(u64::from(choices.byte() % 3));
+                if let Ok(message) = HostToWorld::decode(choices.bytes()) {
+                    scene.lobby.handle_host(scene.now, host, message);
+                }
+            }
+            QUIT | BREAK => {
+                let conn = scene.any(choices.byte());
+                if scene.open.remove(&conn) {
+                    let end = if step == QUIT { Lobby::handle_quit } else { Lobby::handle_disconnect };
+                    end(&mut scene.lobby, scene.now, conn);
+                }
+            }
+            DRAIN if choices.byte() == 0 => scene.lobby.drain(scene.now),
+            _ => scene.lobby.handle_host_gone(scene.now, HostId(u64::from(choices.byte() % 3)), "it died"),
+        }
+        scene.pump();
+    }
+}
+
+struct Scene {
+    lobby: Lobby,
+    now: LocalTime,
+    next: u64,
+    open: BTreeSet<ConnId>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let mut entropy = fastrand::Rng::with_seed(1);
+        let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
+        let game = GameInfo { name: "field".into(), description: String::new(), min_players: 1, join_running: true };
+        let config = LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };
+        let signer = TicketSigner::from_seed(&[7; 32]);
+        let lobby = Lobby::new(config, vec![game], Box::new(|_, _| Ok(())), entropy, signer);
+        let mut scene = Scene { lobby, now: LocalTime::from_millis(1_000), next: 0, open: BTreeSet::new() };
+        scene.lobby.handle_host_start(scene.now, HONEST);
+        scene.pump();
+        let ready = HostReady {
+            version: 1,
+            address: "127.0.0.1:7777".into(),
+            certificate_sha256: vec![1; 32],
+            capacity: 10,
+            ..HostReady::default()
+        };
+        scene.tell(host_to_world::Body::Ready(ready));
+        scene
+    }
+
+    fn wait(&mut self, duration: Duration) {
+        let until = self.now + duration;
+        while let Some(deadline) = self.lobby.next_deadline().filter(|&deadline| deadline <= until) {
+            self.now = self.now.max(deadline);
+            self.lobby.handle_timeout(self.now);
+            assert!(self.lobby.next_deadline().is_none_or(|next| next > deadline), "a deadline is not met");
+            self.pump();
+        }
+        self.now = until;
+    }
+
+    fn connect(&mut self) {
+        if self.open.len() < usize::from(CONNECTIONS) {
+            self.next += 1;
+            let conn = ConnId(self.next);
+            self.open.insert(conn);
+            self.lobby.handle_connect(self.now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+    }
+
+    /// One of the connections, be it one that is gone.
+    fn any(&self, choice: u8) -> ConnId {
+        ConnId(self.next.saturating_sub(u64::from(choice % CONNECTIONS)))
+    }
+
+    fn pump(&mut self) {
+        while let Some(output) = self.lobby.poll_output() {
+            match output {
+                Output::Send { conn, .. } => assert!(self.open.contains(&conn), "{conn:?} is gone"),
+                Output::Broadcast { conns, .. } => assert!(conns.iter().all(|conn| self.open.contains(conn))),
+                Output::Close { conn, .. } => {
+                    if self.open.remove(&conn) {
+                        self.lobby.handle_disconnect(self.now, conn);
+                    }
+                }
+                Output::Host { host: HONEST, message } => {
+                    if let Some(world_to_host::Body::OpenRoom(order)) = message.body {
+                        self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: order.room, error: None }));
+                    }
+                }
+                Output::Host { .. } => {}
+            }
+        }
+    }
+
+    fn tell(&mut self, body: host_to_world::Body) {
+        self.lobby.handle_host(self.now, HONEST, HostToWorld { body: Some(body) });
+    }
+}
+
+/// Two players in a room, what they do there, and a host that fails.
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    use client_to_world::Body;
+    let ask = |story: &mut Vec<u8>, conn: u8, request: u64, body: Body| {
+        story.extend([FRAME as u8, conn]);
+        put_bytes(story, &ClientToWorld { request, body: Some(body) }.encode_to_vec());
+    };
+    let hello = |name: &str| Body::Hello(pb::Hello { version: 1, name: name.into(), ..pb::Hello::default() });
+    let create = pb::CreateRoom { name: "hall".into(), game: "field".into(), capacity: 4, ..pb::CreateRoom::default() };
+    let mut room = vec![CONNECT as u8];
+    ask(&mut room, 0, 1, hello("ann"));
+    ask(&mut room, 0, 2, Body::CreateRoom(create));
+    room.push(CONNECT as u8);
+    ask(&mut room, 0, 1, hello("bob"));
+    ask(&mut room, 0, 2, Body::ListRooms(pb::ListRooms::default()));
+    ask(&mut room, 0, 3, Body::JoinRoom(pb::JoinRoom { room: 1, ..pb::JoinRoom::default() }));
+    ask(&mut room, 0, 4, Body::SetReady(pb::SetReady { ready: true }));
+    ask(&mut room, 1, 3, Body::StartRoom(pb::StartRoom {}));
+    ask(&mut room, 1, 4, Body::Say(pb::Say { text: "hello".into(), ..pb::Say::default() }));
+    ask(&mut room, 1, 5, Body::SetName(pb::SetName { name: "Zoë".into() }));
+    ask(&mut room, 1, 6, Body::Kick(pb::Kick { player: 2 }));
+    room.extend([WAIT as u8, 0, 1, BREAK as u8, 0]);
+    ask(&mut room, 1, 7, Body::LeaveRoom(pb::LeaveRoom {}));
+    let mut host = room.clone();
+    host.extend([HOST as u8, 1]);
+    let closed = ambit_proto::control::host::RoomClosed { room: 1, ..Default::default() };
+    put_bytes(&mut host, &HostToWorld { body: Some(host_to_world::Body::RoomClosed(closed)) }.encode_to_vec());
+    host.extend([7, 1, WAIT as u8, 255, 255, QUIT as u8, 1, DRAIN as u8, 0]);
+    vec![room, host]
+}

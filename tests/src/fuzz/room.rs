@@ -1,0 +1,167 @@
+//! A room and clients that do as they please.
+//!
+//! Two players of the shipped game; the bytes say what their connections bring and when the room ticks. Links are honest where the
+//! story says so. Checked: a datagram never exceeds its size, and what the room sends an honest link, that link can read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::room::{Input, Output, Room};
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
+use ambit_proto::message::{Action, Command};
+use ambit_proto::time::{GameTime, LocalTime};
+use ambit_proto::wire::{self, formats};
+use bytes::Bytes;
+
+use super::choices::{Choices, put_bytes};
+use super::header;
+
+const STEPS: u8 = 8;
+const TICK: usize = 0;
+const RAW: usize = 1;
+const BODY: usize = 2;
+const MESSAGE: usize = 3;
+const LOSE: usize = 4;
+const JOIN: usize = 5;
+const REMOVE: usize = 6;
+/// Ticks of one story, at most: each simulates a world.
+const MOST_TICKS: u32 = 200;
+const PLAYERS: u8 = 2;
+
+/// What connections may bring a room.
+pub fn room(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let mut scene = Scene::new();
+    while !choices.is_over() && scene.ticks < MOST_TICKS {
+        let step = choices.below(STEPS);
+        let client = ClientId(u32::from(choices.byte() % (PLAYERS + 1)));
+        match step {
+            TICK => scene.tick(client.0 * 40 + 10),
+            RAW => {
+                scene.forged.insert(client);
+                scene.datagram(client, Bytes::copy_from_slice(choices.bytes()));
+            }
+            BODY => scene.body(client, choices.bytes()),
+            MESSAGE => scene.message(client, choices.bytes()),
+            LOSE => scene.inputs.push(Input::Lost { client }),
+            JOIN => scene.join(client),
+            REMOVE => scene.inputs.push(Input::Remove { player: PlayerId(client.0.into()) }),
+            _ => {
+                let name = String::from_utf8_lossy(choices.bytes()).chars().take(24).collect();
+                scene.inputs.push(Input::Rename { player: PlayerId(client.0.into()), name });
+            }
+        }
+    }
+    scene.tick(50);
+}
+
+struct Scene {
+    room: Room,
+    now: GameTime,
+    ticks: u32,
+    inputs: Vec<Input>,
+    /// The honest ends of the connections.
+    links: BTreeMap<ClientId, Link>,
+    /// Clients in whose names bytes were sent that their links never wrote: those are told nonsense.
+    forged: BTreeSet<ClientId>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
+        let room = Registry::standard().room(&header(&parameters)).expect("possible parameters");
+        let now = GameTime::from_millis(50);
+        let mut scene =
+            Scene { room, now, ticks: 0, inputs: Vec::new(), links: BTreeMap::new(), forged: BTreeSet::new() };
+        for client in 0..PLAYERS {
+            scene.join(ClientId(client.into()));
+        }
+        scene.tick(50);
+        scene
+    }
+
+    /// The player of that number comes, for the first time or again.
+    fn join(&mut self, client: ClientId) {
+        self.links.insert(client, Link::new(LinkConfig::client()));
+        self.forged.remove(&client);
+        // As the host does: a number is given away once, and not while it is in use.
+        self.inputs.push(Input::Lost { client });
+        self.inputs.push(Input::Join {
+            client,
+            player: PlayerId(client.0.into()),
+            name: format!("player{}", client.0),
+        });
+    }
+
+    fn datagram(&mut self, client: ClientId, bytes: Bytes) {
+        self.inputs.push(Input::Datagram { client, at: self.now, bytes });
+    }
+
+    /// A datagram of an honest link with this body.
+    fn body(&mut self, client: ClientId, body: &[u8]) {
+        let now: LocalTime = self.now.into();
+        let Some(link) = self.links.get_mut(&client) else { return };
+        let bits = (8 * body.len()).min(link.body_budget_bits(now));
+        let mut datagram = Vec::new();
+        link.write_datagram(now, &mut datagram, |writer, _| writer.append(body, bits));
+        self.datagram(client, datagram.into());
+    }
+
+    fn message(&mut self, client: ClientId, message: &[u8]) {
+        let Some(link) = self.links.get_mut(&client) else { return };
+        let message = Bytes::copy_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
+        let _ = link.send_reliable(self.now.into(), message, None);
+        self.body(client, &[]);
+    }
+
+    fn tick(&mut self, ms: u32) {
+        self.ticks += 1;
+        self.now += Duration::from_millis(ms.into());
+        let mut outputs = Vec::new();
+        self.room.tick(self.now, &mut self.inputs, &mut outputs);
+        for output in outputs {
+            if let Output::Datagram { client, bytes } = output {
+                assert!(bytes.len() <= MAX_DATAGRAM);
+                let link = self.links.get_mut(&client).expect("a client that has joined");
+                let read = link.handle_datagram(self.now.into(), &bytes).map(|_| ());
+                assert!(read.is_ok() || self.forged.contains(&client), "an honest link cannot read it: {read:?}");
+                while link.poll_event().is_some() {}
+            }
+        }
+    }
+}
+
+/// Commands of all kinds, reports, comings and goings.
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let step = |story: &mut Vec<u8>, step: usize, client: u8, bytes: &[u8]| {
+        story.extend([step as u8, client]);
+        put_bytes(story, bytes);
+    };
+    let actions = [
+        Action::Move { x: 30.0, y: 12.0 },
+        Action::Cast { spell: 0, at: Some((10.0, 10.0)) },
+        Action::Cast { spell: 2, at: None },
+        Action::Keys(5),
+        Action::Move { x: f32::NAN, y: -1e30 },
+        Action::Custom(vec![1, 2, 3]),
+    ];
+    let mut commands = Vec::new();
+    for (number, action) in (1..).zip(actions) {
+        step(&mut commands, MESSAGE, (number % 2) as u8, &wire::encode(&mut Command { number, action }));
+        commands.extend([TICK as u8, 1, TICK as u8, 1]);
+    }
+    let mut bodies = Vec::new();
+    for format in formats::formats().iter().filter(|format| format.name == "message.uplink") {
+        for seed in 0..4 {
+            step(&mut bodies, BODY, 0, &format.encode_example(seed));
+            bodies.extend([TICK as u8, 1]);
+        }
+    }
+    let mut comings = vec![JOIN as u8, 2, TICK as u8, 1, LOSE as u8, 0, TICK as u8, 1, JOIN as u8, 0, REMOVE as u8, 1];
+    step(&mut comings, RAW, 2, &[0; 12]);
+    step(&mut comings, 7, 0, "Zoë".as_bytes());
+    comings.extend([TICK as u8, 1].repeat(20));
+    vec![commands, bodies, comings]
+}

@@ -1,0 +1,111 @@
+//! Text from people and files: impairments, the console's lines, room parameters, the server's file, known hosts.
+//!
+//! Bytes that are no UTF-8 reach these parsers nowhere, so they are read with replacement characters.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ambit_client_core::trust::KnownHosts;
+use ambit_game_server::logic::registry::Registry;
+use ambit_proto::impair::Impairment;
+use ambit_proto::quic::Fingerprint;
+use ambit_world_server::config::Config;
+
+/// `--impair`: what is printed reads back as the same.
+pub fn impair(data: &[u8]) {
+    if let Ok(impairment) = text(data).parse::<Impairment>() {
+        assert_eq!(impairment.to_string().parse(), Ok(impairment));
+    }
+}
+
+/// A line of the console, or of a script.
+pub fn console(data: &[u8]) {
+    for line in text(data).lines() {
+        let _ = ambit_client_core::text::command::parse(line);
+    }
+}
+
+/// What a player may say of a room: a line is `key=value`. What is accepted makes a game.
+pub fn parameters(data: &[u8]) {
+    let text = text(data);
+    let given: BTreeMap<String, String> =
+        text.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key.into(), value.into())).collect();
+    let _ = Registry::standard().check("field", &given);
+}
+
+/// The server's TOML file, and room parameters.
+pub fn config(data: &[u8]) {
+    parameters(data);
+    let scratch = Scratch::new("config", data);
+    let _ = Config::from_arguments([PathBuf::from("world-server"), "--config".into(), scratch.0.clone()]);
+}
+
+/// The known-hosts file: a server that was added is known, and with that fingerprint only.
+pub fn known_hosts(data: &[u8]) {
+    let (server, shown, other) = ("example.org:7777", Fingerprint([5; 32]), Fingerprint([6; 32]));
+    let _ = text(data).parse::<Fingerprint>();
+    let scratch = Scratch::new("known_hosts", data);
+    let known = KnownHosts::at(&scratch.0);
+    let before = known.pin(server);
+    if known.check(server, shown).is_ok() {
+        assert_eq!(known.pin(server).ok().flatten().map(|pin| pin.fingerprint), Some(shown));
+        known.check(server, other).expect_err("another certificate");
+    } else {
+        assert!(!matches!(before, Ok(None)), "nothing speaks against it");
+    }
+}
+
+fn text(data: &[u8]) -> String {
+    String::from_utf8_lossy(data).into_owned()
+}
+
+/// A file that is gone when it is not needed any more, with its lock.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, data: &[u8]) -> Self {
+        let folder = std::env::temp_dir().join(format!("ambit-fuzz-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for scratch files");
+        let path = folder.join("file");
+        std::fs::write(&path, data).expect("a scratch file");
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(self.0.parent().expect("a folder of its own"));
+    }
+}
+
+fn lines(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+pub(super) fn impair_seeds() -> Vec<Vec<u8>> {
+    lines(&[
+        "none",
+        "loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7",
+        "delay=1.5s,rate=3mbit",
+    ])
+}
+
+pub(super) fn console_seeds() -> Vec<Vec<u8>> {
+    lines(&[
+        "rooms\ncreate hall game=field size=100x80 npcs=3\njoin 7 secret\nstart\nready off\nleave",
+        "nick Zoë\nsay @\"a name\" hush\nsay !all\nkick bob\nmove 1.5 -2\ncast bolt 3 4\nkeys up,fire\nkeys none",
+        "wait 500ms\nwait-for enter 5s\nwatch on\nstats\nhelp\nquit # really",
+    ])
+}
+
+pub(super) fn config_seeds() -> Vec<Vec<u8>> {
+    lines(&[
+        "listen = \"127.0.0.1:0\"\nhttp = \"off\"\nmax-rooms = 7\ngrace = \"5s\"\n",
+        "size=100x80\nnpcs=3\nobstacles=0\ninner=1\nouter=2\ntick=20\nmargin=0.5\n",
+    ])
+}
+
+pub(super) fn known_hosts_seeds() -> Vec<Vec<u8>> {
+    let digits = "05".repeat(32);
+    lines(&[&format!("# mine\n\nexample.org:7777 {digits}\n"), &format!("other.example.org:1 {digits}"), &digits])
+}
