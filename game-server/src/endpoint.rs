@@ -22,7 +22,7 @@ pub fn listen(address: SocketAddr, identity: &Identity, alpns: &[&[u8]]) -> anyh
     let server = quic::server_config(identity.chain.clone(), identity.key.clone_key(), alpns)
         .context("the certificate and its key cannot be used")?;
     let config = quinn::EndpointConfig::default();
-    Ok(quinn::Endpoint::new(config, Some(server), socket, Arc::new(quinn::TokioRuntime))?)
+    Ok(quinn::Endpoint::new(config, Some(server), socket, Arc::new(quic::LateTimers))?)
 }
 
 /// A UDP socket with large buffers.

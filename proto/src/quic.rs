@@ -14,19 +14,20 @@
 //! | streams | 1 bidirectional, opened by the client | the peer has to wait for ever |
 //! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves until something is acknowledged |
 //!
-//! A connection that goes silent is over after 10 s; the client keeps a living one up by a packet every 2 s.
+//! A connection that goes silent is over after 10 s; the client keeps a living one up by a packet every 3 s.
 //!
 //! What a packet costs beside what it carries. Each side asks the other to acknowledge late ([`ACK_DELAY`], QUIC's ack
 //! frequency extension; what [`transport_config`] sets on one side governs the other), so that acknowledgements ride on the
-//! game's own datagrams. quinn asks for no more than the larger of 25 ms and the round trip: on a short path both directions
-//! get by without packets of their own exactly if the client's datagrams leave a little less than 25 ms after the server's
-//! came in. Clients let themselves be addressed by one byte ([`client_endpoint_config`]) where quinn's default takes eight.
+//! game's own datagrams. quinn asks for no more than the larger of 25 ms and the round trip: on a short path the client
+//! gets by without packets of its own if its datagrams leave a little less than 25 ms after the server's came in. The server
+//! has a datagram to send at some ticks only, so its timers come late ([`LateTimers`]). Clients let themselves be addressed by one byte ([`client_endpoint_config`]) where quinn's default takes eight.
 //!
 //! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake shows the certificate, so that each
 //! can be checked against its fingerprint, and nothing that was recorded can be played back.
 
 mod cid;
 mod congestion;
+mod timers;
 mod trust;
 
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 pub use self::congestion::{FixedWindow, WINDOW_BYTES};
+pub use self::timers::LateTimers;
 pub use self::trust::{BadFingerprint, Fingerprint, FingerprintVerifier, Shown, Trust};
 
 /// The lobby: `control::world`.
@@ -49,8 +51,9 @@ pub const ALPN_HOST: &[u8] = b"ambit-host/1";
 
 /// A connection from which nothing has come for this long is over.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a client that has nothing to say shows that it is there: often enough for four losses in a row.
-pub const KEEP_ALIVE: Duration = Duration::from_secs(2);
+/// How often a client that has nothing to say shows that it is there: often enough for two losses in a row. Each costs a datagram
+/// both ways.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// How long an acknowledgement may wait for something to ride on: a tick at 20 Hz, and a little for what is late. The price
 /// is that the loss of the last packet before a pause is noticed so much later.
 pub const ACK_DELAY: Duration = Duration::from_millis(60);

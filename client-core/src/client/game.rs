@@ -43,8 +43,9 @@ const TICKET_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
 /// A connection that has lived this long was a success: attempts are counted anew.
 const SETTLED: Duration = Duration::from_secs(10);
-/// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a ping each second at least.
-const SILENT: Duration = Duration::from_secs(3);
+/// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a ping every 3 s
+/// at least.
+const SILENT: Duration = Duration::from_secs(5);
 
 /// What the game part wants done.
 #[derive(Clone, Debug, PartialEq)]

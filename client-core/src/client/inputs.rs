@@ -38,7 +38,7 @@ pub struct Inputs {
     /// Between two ticks of the host.
     tick: Duration,
     keys: Keys,
-    /// When a datagram last carried them.
+    /// When a datagram last carried them, or was to.
     told: Option<LocalTime>,
     /// Whether they have changed since.
     changed: bool,
@@ -115,9 +115,11 @@ impl Inputs {
         self.next_deadline(line).is_some_and(|deadline| deadline <= now)
     }
 
-    /// A datagram has left, with what [`Inputs::current`] said.
-    pub fn note_sent(&mut self, now: LocalTime, seq: Seq) {
-        self.told = Some(now);
+    /// A datagram has left, with what [`Inputs::current`] said; what the line was like before.
+    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, line: Line) {
+        // One that has waited for a tick in vain does not put off those behind it.
+        let planned = self.told.filter(|_| !line.owes_ack).map(|told| told + EVERY);
+        self.told = Some(planned.filter(|&planned| planned <= now && now <= planned + SLACK).unwrap_or(now));
         self.changed = false;
         if let Keys::LetGo(first) = &mut self.keys {
             first.get_or_insert(seq);
@@ -218,7 +220,7 @@ mod tests {
                 if self.inputs.is_due(at, self.line) {
                     told.push(now);
                     self.last = self.last.next();
-                    self.inputs.note_sent(at, self.last);
+                    self.inputs.note_sent(at, self.last, self.line);
                     self.line.owes_ack = false;
                 }
             }

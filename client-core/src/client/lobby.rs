@@ -30,7 +30,7 @@ use prost::Message;
 use super::backoff::Backoff;
 use super::config::ClientConfig;
 use super::event::{About, Connection, Failure, ViewEvent, Welcome, codes};
-use super::model::Ticket;
+use super::model::{Player, Ticket};
 use super::pending::{PENDING, Pending, Question};
 use super::request::Request;
 
@@ -104,6 +104,8 @@ pub struct LobbySession {
     reconnect_for: Duration,
     player: Option<PlayerId>,
     room: Option<RoomId>,
+    /// The members of that room, as far as they were told.
+    roster: Vec<Player>,
     subscribed: bool,
     state: State,
     /// Since when there is no lobby, for invariant 3.
@@ -139,6 +141,7 @@ impl LobbySession {
             reconnect_for: config.reconnect_for,
             player: None,
             room: None,
+            roster: Vec::new(),
             subscribed: false,
             state: State::New,
             broken_since: None,

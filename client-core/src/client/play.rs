@@ -406,7 +406,8 @@ impl<V> Play<V> {
         let room_now = self.clock.room_time(now);
         self.seen = (now, room_now);
         let paced = self.last_sent.is_none_or(|sent| now >= sent + PACE);
-        if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, self.line())) {
+        let line = self.line();
+        if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, line)) {
             return;
         }
         let uplink = self.uplinks.next(now, room_now);
@@ -421,7 +422,7 @@ impl<V> Play<V> {
         } else {
             self.link.write_datagram_quietly(now, &mut datagram, body)
         };
-        self.uplinks.note_sent(now, seq, &uplink);
+        self.uplinks.note_sent(now, seq, &uplink, line);
         self.last_sent = Some(now);
         out.stats.datagrams_up += 1;
         out.stats.bytes_up += datagram.len() as u64;

@@ -115,13 +115,13 @@ impl Uplinks {
         uplink.asks_for_ack() || self.inputs.asks_for_ack()
     }
 
-    /// A datagram has left that said this.
-    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink) {
+    /// A datagram has left that said this; what the line was like before.
+    pub fn note_sent(&mut self, now: LocalTime, seq: Seq, uplink: &Uplink, line: Line) {
         if let Some(report) = uplink.report {
             self.reported = (report, now);
         }
         if uplink.input.is_some() {
-            self.inputs.note_sent(now, seq);
+            self.inputs.note_sent(now, seq, line);
         }
         if let Some(lost) = &mut self.lost {
             let first = lost.told.map_or(seq, |(first, _)| first);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(uplinks.next(ms(999), GameTime::ZERO).report, None);
         let uplink = uplinks.next(ms(1_000), GameTime::ZERO);
         assert_eq!(uplink.report, Some(Report { news: 3, late: 1 }));
-        uplinks.note_sent(ms(1_000), Seq(1), &uplink);
+        uplinks.note_sent(ms(1_000), Seq(1), &uplink, LINE);
         assert_eq!(uplinks.next(ms(5_000), GameTime::ZERO).report, None);
         assert!(!uplinks.is_due(ms(5_000), LINE));
     }
@@ -201,7 +201,7 @@ mod tests {
     /// What the datagram says of a lost track.
     fn send(uplinks: &mut Uplinks, now: u64, seq: u16) -> Option<u16> {
         let uplink = uplinks.next(ms(now), GameTime::ZERO);
-        uplinks.note_sent(ms(now), Seq(seq), &uplink);
+        uplinks.note_sent(ms(now), Seq(seq), &uplink, LINE);
         uplink.lost_track
     }
 

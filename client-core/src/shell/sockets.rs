@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ambit_proto::impair::Impairment;
-use ambit_proto::quic::client_endpoint_config;
-use quinn::{Endpoint, Runtime, TokioRuntime};
+use ambit_proto::quic::{LateTimers, client_endpoint_config};
+use quinn::{Endpoint, Runtime};
 
 use crate::impaired::ImpairedSocket;
 
@@ -57,7 +57,7 @@ impl Sockets {
     }
 
     fn open(&self, local: IpAddr, index: u64) -> io::Result<Endpoint> {
-        let runtime = Arc::new(TokioRuntime);
+        let runtime = Arc::new(LateTimers);
         let socket = runtime.wrap_udp_socket(UdpSocket::bind((local, 0))?)?;
         let socket = match self.impairment {
             Some(impairment) => Arc::new(ImpairedSocket::new(socket, impairment, SOCKETS * self.number + index)),

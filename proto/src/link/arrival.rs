@@ -40,7 +40,11 @@ impl Link {
         {
             self.finish_block(now);
         }
-        self.handle_pings(now, parts.number, parts.header.extras.unwrap_or_default());
+        let extras = parts.header.extras.unwrap_or_default();
+        if parts.header.asks_for_ack && !extras.ping {
+            self.pings.note_busy();
+        }
+        self.handle_pings(now, parts.number, extras);
         self.deliver();
         if let Some(fit) = parts.slice {
             self.take_slice(fit);

@@ -157,6 +157,9 @@ impl Link {
         self.messages.0.clear();
         self.received.note_acknowledged();
         self.pings.note_sent(now, cargo.ping);
+        if cargo.asks_for_ack && !cargo.ping {
+            self.pings.note_busy();
+        }
         self.sent.push(now, cargo, bytes);
         // The place of the next datagram is made free now, so that the owner hears of it before it writes that one.
         self.lose(now);

@@ -16,21 +16,31 @@ pub struct PingPlan {
     pub settling_interval: Duration,
     /// See there.
     pub settling_answers: u32,
-    /// Between pings after that. A clock's samples are forgotten after 10 s; each ping costs a datagram both ways where
-    /// there is no other.
+    /// Between pings after that, while anything is said.
     pub interval: Duration,
+    /// Between pings where nothing is said: each costs a datagram both ways and QUIC's acknowledgement of it. A clock's samples
+    /// are forgotten after 10 s.
+    pub quiet_interval: Duration,
 }
 
 impl Default for PingPlan {
     fn default() -> Self {
-        Self { settling_interval: Duration::from_millis(100), settling_answers: 10, interval: Duration::from_secs(1) }
+        Self {
+            settling_interval: Duration::from_millis(100),
+            settling_answers: 10,
+            interval: Duration::from_secs(1),
+            quiet_interval: Duration::from_secs(3),
+        }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pings {
     plan: Option<PingPlan>,
-    next: LocalTime,
+    /// When the last one left, if any.
+    last: LocalTime,
+    /// Whether anything has been said since.
+    busy: bool,
     sent: u32,
     answered: u32,
     /// Smoothed, zero before the first answer.
@@ -41,11 +51,23 @@ pub(super) struct Pings {
 
 impl Pings {
     pub(super) fn new(plan: Option<PingPlan>) -> Self {
-        Self { plan, next: LocalTime::ZERO, sent: 0, answered: 0, round_trip: Duration::ZERO, asked: None }
+        Self { plan, last: LocalTime::ZERO, busy: false, sent: 0, answered: 0, round_trip: Duration::ZERO, asked: None }
     }
 
     pub(super) fn deadline(&self) -> Option<LocalTime> {
-        self.plan.map(|_| self.next)
+        let plan = self.plan?;
+        let settling = self.answered < plan.settling_answers && self.sent / 4 < plan.settling_answers;
+        let interval = match self.busy {
+            _ if settling => plan.settling_interval,
+            true => plan.interval,
+            false => plan.quiet_interval,
+        };
+        Some(if self.sent == 0 { LocalTime::ZERO } else { self.last + interval })
+    }
+
+    /// Either side has said something.
+    pub(super) fn note_busy(&mut self) {
+        self.busy = true;
     }
 
     pub(super) fn due(&self, now: LocalTime) -> bool {
@@ -76,10 +98,9 @@ impl Pings {
     /// A datagram has left, with the answer that was due, and with a ping or without.
     pub(super) fn note_sent(&mut self, now: LocalTime, with_ping: bool) {
         self.asked = None;
-        if let Some(plan) = self.plan.filter(|_| with_ping) {
+        if with_ping {
             self.sent = self.sent.saturating_add(1);
-            let settling = self.answered < plan.settling_answers && self.sent / 4 < plan.settling_answers;
-            self.next = now + if settling { plan.settling_interval } else { plan.interval };
+            (self.last, self.busy) = (now, false);
         }
     }
 
@@ -92,11 +113,14 @@ impl Pings {
 mod tests {
     use super::*;
 
-    /// The pings of 10 s, of which each is answered or none.
-    fn pings_in_ten_seconds(answered: bool) -> usize {
+    /// The pings of 10 s, of which each is answered or none, while something is said or nothing.
+    fn pings_in_ten_seconds(answered: bool, busy: bool) -> usize {
         let mut pings = Pings::new(Some(PingPlan::default()));
         let times = (0..10_000).map(LocalTime::from_millis);
         let sent = times.filter(|&now| {
+            if busy {
+                pings.note_busy();
+            }
             let due = pings.due(now);
             if due {
                 pings.note_sent(now, true);
@@ -111,8 +135,19 @@ mod tests {
 
     #[test]
     fn pings_are_frequent_only_until_the_clock_has_settled() {
-        assert_eq!(pings_in_ten_seconds(true), 10 + 9);
-        assert_eq!(pings_in_ten_seconds(false), 40 + 6);
+        assert_eq!(pings_in_ten_seconds(true, true), 10 + 9);
+        assert_eq!(pings_in_ten_seconds(false, true), 40 + 6);
+        assert_eq!(pings_in_ten_seconds(true, false), 10 + 3);
+    }
+
+    #[test]
+    fn who_speaks_again_after_a_silence_is_asked_at_once() {
+        let mut pings = Pings::new(Some(PingPlan { settling_answers: 0, ..PingPlan::default() }));
+        let at = LocalTime::from_millis;
+        pings.note_sent(at(0), true);
+        assert!(!pings.due(at(2_500)));
+        pings.note_busy();
+        assert!(pings.due(at(2_500)));
     }
 
     #[test]

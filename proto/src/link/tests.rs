@@ -229,8 +229,8 @@ fn a_quiet_link_sends_pings_and_nothing_else() {
     let sent = |pair: &Pair| pair.ends.each_ref().map(|end| end.sent.len());
     let before = sent(&pair);
     pair.run(ms(60_000));
-    assert_eq!(sent(&pair), before.map(|before| before + 60));
-    assert!(pair.ends[0].pongs.len() >= 70);
+    assert_eq!(sent(&pair), before.map(|before| before + 20));
+    assert!(pair.ends[0].pongs.len() >= 30);
 }
 
 #[test]
@@ -472,5 +472,5 @@ fn storage_does_not_grow_with_traffic() {
     for ((events, messages), (events_before, messages_before)) in capacities(&pair).into_iter().zip(before) {
         assert!(events <= 2 * events_before && messages <= 2 * messages_before.max(4));
     }
-    assert!(size_of::<Link>() <= 1_024, "{}", size_of::<Link>());
+    assert!(size_of::<Link>() <= 1_040, "{}", size_of::<Link>());
 }

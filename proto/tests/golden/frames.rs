@@ -116,6 +116,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             ticket: vec![1, 2, 3],
         }),
         Body::Goodbye(world::Goodbye { code: 26, message: "draining".into() }),
+        Body::PlayerChange(world::PlayerChange { room: 5, players: vec![player()], gone: vec![4, 300] }),
     ]
 }
 

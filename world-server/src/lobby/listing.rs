@@ -4,8 +4,8 @@
 //! from what was told before is told, so a room that was full for a moment between two times causes nothing.
 //!
 //! Bounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the newest ones, since those are
-//! the ones that wait for players; a list of players at most [`MAX_LISTED_PLAYERS`]. A room of n members costs n lists of n
-//! players at a change; the interval grows with n, so that it costs a second a bounded number of bytes for each of them.
+//! the ones that wait for players; a list of players at most [`MAX_LISTED_PLAYERS`]. A room of n members costs n messages at
+//! a change, each with what has changed; the interval grows with n, so that it costs a second a bounded number of messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -63,20 +63,20 @@ impl Lobby {
     }
 
     /// The players of the lobby, or of the room that the player is in.
-    pub(super) fn list_players(&self, player: PlayerId, everybody: bool) -> Result<Answer, Refusal> {
+    pub(super) fn list_players(&mut self, player: PlayerId, everybody: bool) -> Result<Answer, Refusal> {
         let list = if everybody {
             let players = self.players.iter().take(MAX_LISTED_PLAYERS).map(described);
             world::PlayerList { room: 0, players: players.collect() }
         } else {
-            self.roster(self.rooms.at(self.room_of(player)?))
+            let room = self.room_of(player)?;
+            world::PlayerList { room: room.0, players: self.tell_roster(room) }
         };
         Ok(Answer::Now(Body::PlayerList(list)))
     }
 
     /// What a player who comes in is told about the room.
-    pub(super) fn room_joined(&self, room: RoomId) -> world::RoomJoined {
-        let room = self.rooms.at(room);
-        world::RoomJoined { room: Some(room.listing()), players: self.roster(room).players }
+    pub(super) fn room_joined(&mut self, room: RoomId) -> world::RoomJoined {
+        world::RoomJoined { room: Some(self.rooms.at(room).listing()), players: self.tell_roster(room) }
     }
 
     /// The room may look different in the list, or be gone.
@@ -112,13 +112,26 @@ impl Lobby {
         }
     }
 
-    /// Tells the members of a room who is in it.
+    /// Tells the members of a room what has changed among them.
     pub(super) fn publish_roster(&mut self, now: LocalTime, id: RoomId) {
-        let Some(room) = self.rooms.get_mut(id) else { return };
+        if self.rooms.get(id).is_none() {
+            return;
+        }
+        let roster = self.roster(id);
+        let room = self.rooms.at_mut(id);
         room.roster_after = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
-        let roster = self.roster(self.rooms.at(id));
-        let members = self.member_conns(id, None);
-        self.outbox.broadcast(members, Body::PlayerList(roster));
+        let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
+        let gone: Vec<u64> = room.roster_told.keys().copied().filter(|id| !present.contains(id)).collect();
+        let is_news = |player: &world::Player| room.roster_told.get(&player.id) != Some(player);
+        let players: Vec<_> = roster.into_iter().filter(is_news).collect();
+        for id in &gone {
+            room.roster_told.remove(id);
+        }
+        room.roster_told.extend(players.iter().map(|player| (player.id, player.clone())));
+        if !players.is_empty() || !gone.is_empty() {
+            let members = self.member_conns(id, None);
+            self.outbox.broadcast(members, Body::PlayerChange(world::PlayerChange { room: id.0, players, gone }));
+        }
     }
 
     /// The newest rooms, in order of their ids.
@@ -136,13 +149,27 @@ impl Lobby {
         rooms
     }
 
-    fn roster(&self, room: &Room) -> world::PlayerList {
+    /// The members, for one of them. What the others do not know yet, all are told again at the next news, since it may be as it was
+    /// by then for the others, and not for this one.
+    fn tell_roster(&mut self, id: RoomId) -> Vec<world::Player> {
+        let roster = self.roster(id);
+        let told = &mut self.rooms.at_mut(id).roster_told;
+        for player in &roster {
+            if told.get(&player.id) != Some(player) {
+                told.insert(player.id, world::Player::default());
+            }
+        }
+        roster
+    }
+
+    fn roster(&self, id: RoomId) -> Vec<world::Player> {
+        let room = self.rooms.at(id);
         let players = room.seats.iter().map(|seat| world::Player {
             ready: seat.ready,
             host: seat.player == room.host,
             ..described(self.players.at(seat.player))
         });
-        world::PlayerList { room: room.id.0, players: players.collect() }
+        players.collect()
     }
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Room {
     pub(super) phase: Phase,
     /// When its members may be told again who is in it.
     pub(super) roster_after: LocalTime,
+    /// Its members as they were last told, by their ids; the default where different members may have been told different things.
+    pub(super) roster_told: BTreeMap<u64, world::Player>,
     name: RoomName,
     kicked: BTreeSet<PlayerId>,
     /// When players left it while it ran.
@@ -68,6 +70,7 @@ impl Room {
             seats,
             phase: Phase::Waiting,
             roster_after: LocalTime::ZERO,
+            roster_told: BTreeMap::new(),
             name: create.name,
             kicked: BTreeSet::new(),
             former: BTreeMap::new(),

@@ -14,8 +14,8 @@ use ambit_client_core::client::model::Room;
 
 /// Refusals that belong to the game.
 const ORDINARY: [&str; 5] = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
-/// A room says something every second at the slowest; beyond two and a half nobody is there, whatever the line loses.
-const SILENCE: Duration = Duration::from_millis(2_500);
+/// A room says something every three seconds at the slowest; beyond seven nobody is there, whatever the line loses.
+const SILENCE: Duration = Duration::from_secs(7);
 /// Kinds of fault that are told apart; more are counted under one name.
 const KINDS: usize = 64;
 
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn who_hears_nothing_at_the_end_is_not_in_the_game() {
         let mut witness = after(&[enter(1, true)]);
-        witness.end_span(Duration::from_millis(1_500));
+        witness.end_span(SILENCE);
         assert!(witness.is_steady());
-        witness.end_span(Duration::from_secs(4));
+        witness.end_span(SILENCE + Duration::from_millis(1));
         assert!(!witness.is_steady());
         assert_eq!(names(&witness), ["silent at the end"]);
     }

@@ -15,6 +15,9 @@ use super::super::model::{Player, Room, Ticket};
 use super::super::pending::Question;
 use super::{LobbyOutput, LobbySession};
 
+/// Members of a room that are kept, at most: as many as the largest room has.
+const MAX_ROSTER: usize = 4_096;
+
 impl LobbySession {
     pub(super) fn handle_body(&mut self, request: u64, body: Told) {
         let question = self.pending.answered(request);
@@ -37,9 +40,13 @@ impl LobbySession {
             Told::RoomLeft(left) => self.handle_left(request, left),
             Told::PlayerList(list) => {
                 let room = Some(RoomId(list.room)).filter(|room| room.0 != 0);
-                let players = list.players.into_iter().map(Player::from).collect();
+                let players: Vec<_> = list.players.into_iter().map(Player::from).collect();
+                if room.is_some() && room == self.room {
+                    self.roster.clone_from(&players);
+                }
                 self.view(ViewEvent::Players { request, room, players });
             }
+            Told::PlayerChange(change) => self.handle_player_change(change),
             Told::Renamed(renamed) => self.handle_renamed(request, renamed),
             Told::Chat(chat) => self.view(ViewEvent::Chat(chat.into())),
             Told::Done(_) => self.view(ViewEvent::Done { request }),
@@ -77,14 +84,33 @@ impl LobbySession {
     fn handle_created(&mut self, request: u64, room: Option<pb::Room>) {
         let room = Room::from(room.unwrap_or_default());
         self.room = Some(room.id);
+        self.roster.clear();
         self.view(ViewEvent::Created { request, room });
     }
 
     fn handle_joined(&mut self, request: u64, joined: pb::RoomJoined) {
         let room = Room::from(joined.room.unwrap_or_default());
         self.room = Some(room.id);
-        let players = joined.players.into_iter().map(Player::from).collect();
+        let players: Vec<_> = joined.players.into_iter().map(Player::from).collect();
+        self.roster.clone_from(&players);
         self.view(ViewEvent::Joined { request, room, players });
+    }
+
+    /// Views are told the whole list: they need not keep one.
+    fn handle_player_change(&mut self, change: pb::PlayerChange) {
+        let room = RoomId(change.room);
+        if self.room != Some(room) {
+            return;
+        }
+        self.roster.retain(|player| !change.gone.contains(&player.id.0));
+        for player in change.players.into_iter().map(Player::from) {
+            match self.roster.iter().position(|known| known.id == player.id) {
+                Some(index) => self.roster[index] = player,
+                None => self.roster.push(player),
+            }
+        }
+        self.roster.truncate(MAX_ROSTER);
+        self.view(ViewEvent::Players { request: 0, room: Some(room), players: self.roster.clone() });
     }
 
     fn handle_left(&mut self, request: u64, left: pb::RoomLeft) {

@@ -296,7 +296,7 @@ fn a_game_outlives_a_break_of_the_lobby() {
 #[test]
 fn a_silent_game_is_given_up_for_a_ticket() {
     let mut scene = Scene::playing();
-    scene.pass(ms(4_000));
+    scene.pass(ms(6_000));
     scene.tell(0, Told::Ticket(ticket(ROOM)));
     assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]));
 }

@@ -39,7 +39,7 @@ pub(crate) struct Accuracy {
 pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     let scratch = Scratch::new()?;
     let (trace, shown) = (scratch.0.join("trace"), scratch.0.join("shown"));
-    let edge = edge_m(CLIENTS);
+    let edge = edge_m(motion, CLIENTS);
     let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
     let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let run = Run::start(

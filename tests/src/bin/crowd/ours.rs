@@ -20,6 +20,9 @@ pub(crate) const TICK_HZ: u32 = 20;
 
 /// Edges of the peers' maps, in metres, by the number of avatars. Others are as dense as the last.
 const EDGES_M: [(u32, f64); 4] = [(100, 57.5), (250, 97.0), (500, 140.8), (1_000, 200.3)];
+/// Likewise for steered avatars: those between random points gather in the middle, these are anywhere, and on the peers' maps
+/// would see two thirds as many others.
+const STEERED_EDGES_M: [(u32, f64); 4] = [(100, 47.0), (250, 79.0), (500, 115.0), (1_000, 165.0)];
 
 /// How avatars walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ pub(crate) struct Run {
 /// A row of the table; the ratio is the caller's.
 pub(crate) fn measure(count: u32, motion: Motion, full: u32, window: Duration) -> anyhow::Result<Row> {
     let scratch = Scratch::new()?;
-    let edge = edge_m(count);
+    let edge = edge_m(motion, count);
     let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
     let run = Run::start(&scratch.0, count, window, &room, &["--full".into(), full.min(count).to_string()], &[])?;
     run.bots.line("measuring", PATIENCE + Duration::from_millis(20) * count)?;
@@ -83,7 +86,7 @@ pub(crate) fn measure(count: u32, motion: Motion, full: u32, window: Duration) -
 /// What clients are sent in a room in which nothing moves and nobody says anything.
 pub(crate) fn idle(count: u32, window: Duration) -> anyhow::Result<Idle> {
     let scratch = Scratch::new()?;
-    let edge = edge_m(count);
+    let edge = edge_m(Motion::Waypoints, count);
     let room = [("size", format!("{edge:.1}x{edge:.1}"))];
     let run = Run::start(&scratch.0, count, window, &room, &["--profile".into(), "idle".into()], &[])?;
     run.bots.line("measuring", PATIENCE)?;
@@ -165,9 +168,13 @@ impl Metrics {
 }
 
 /// Of a map on which each avatar sees about 30 others.
-pub(crate) fn edge_m(count: u32) -> f64 {
-    let (last, edge) = EDGES_M[EDGES_M.len() - 1];
-    let known = EDGES_M.iter().find(|(known, _)| *known == count).map(|(_, edge)| *edge);
+pub(crate) fn edge_m(motion: Motion, count: u32) -> f64 {
+    let edges = match motion {
+        Motion::Waypoints => EDGES_M,
+        Motion::Steered => STEERED_EDGES_M,
+    };
+    let (last, edge) = edges[edges.len() - 1];
+    let known = edges.iter().find(|(known, _)| *known == count).map(|(_, edge)| *edge);
     known.unwrap_or(edge * (f64::from(count) / f64::from(last)).sqrt())
 }
 
@@ -177,6 +184,7 @@ mod tests {
 
     #[test]
     fn maps_are_the_peers_and_as_dense_beyond() {
+        let edge_m = |count| edge_m(Motion::Waypoints, count);
         assert_eq!((edge_m(250), edge_m(1_000)), (97.0, 200.3));
         assert!((edge_m(4_000) - 400.6).abs() < 1e-9);
     }

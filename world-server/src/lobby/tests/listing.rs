@@ -151,6 +151,40 @@ fn the_news_of_a_large_room_are_gathered_for_longer() {
     assert_eq!(scene.members(&ann).split(' ').count(), 201);
 }
 
+#[test]
+fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
+    let mut scene = Scene::unlimited();
+    let ann = scene.enter("ann");
+    let den = scene.create(&ann, world::CreateRoom { capacity: 300, ..room("den") }).id;
+    let mut others: Vec<Client> = (0..100).map(|number| scene.enter(&format!("p{number}"))).collect();
+    for client in &others {
+        scene.join(client, den);
+    }
+    scene.pass(seconds(2));
+    let known = scene.roster_news(&ann).expect("news");
+    assert_eq!(known, scene.members(&ann));
+    // Asking has told nobody anything that the others don't know.
+    scene.pass(seconds(2));
+    scene.news(&others[0]);
+    let gone = others.remove(50);
+    scene.ask(gone.conn, leave());
+    scene.pass(seconds(2));
+    let bytes: usize = scene.news(&others[0]).iter().map(change_bytes).sum();
+    assert!((1..20).contains(&bytes), "{bytes} bytes");
+    // Whoever comes in sees somebody who is gone again before the others hear of it.
+    let (short, late) = (scene.enter("short"), scene.enter("late"));
+    scene.join(&short, den);
+    scene.join(&late, den);
+    scene.ask(short.conn, leave());
+    scene.news(&late);
+    scene.pass(seconds(2));
+    let gone = scene.news(&late).into_iter().filter_map(|body| match body {
+        Body::PlayerChange(change) => Some(change.gone),
+        _ => None,
+    });
+    assert_eq!(gone.flatten().collect::<Vec<_>>(), [short.id]);
+}
+
 fn people() -> (Scene, [Client; 3]) {
     let mut scene = Scene::unlimited();
     let clients = ["ann", "bob", "cid"].map(|name| scene.enter(name));
@@ -172,6 +206,13 @@ fn changes(scene: &mut Scene, client: &Client) -> Vec<Change> {
     changes.collect()
 }
 
+fn change_bytes(body: &Body) -> usize {
+    match body {
+        Body::PlayerChange(change) => change.encoded_len(),
+        _ => 0,
+    }
+}
+
 fn lists(scene: &mut Scene, client: &Client) -> usize {
-    scene.news(client).iter().filter(|body| matches!(body, Body::PlayerList(_))).count()
+    scene.news(client).iter().filter(|body| matches!(body, Body::PlayerChange(_))).count()
 }

@@ -29,6 +29,8 @@ pub(super) struct Scene {
     pub(super) now: LocalTime,
     /// News that nobody has looked at.
     news: BTreeMap<ConnId, Vec<Body>>,
+    /// Members of rooms, as the news say.
+    rosters: BTreeMap<ConnId, Vec<world::Player>>,
     /// Answers that nobody has looked at, with their numbers.
     answers: BTreeMap<ConnId, Vec<(u64, Body)>>,
     closed: BTreeMap<ConnId, ErrorCode>,
@@ -79,6 +81,7 @@ impl Scene {
             lobby: Lobby::new(config, games, Box::new(check), Box::new(entropy), TicketSigner::from_seed(&[7; 32])),
             now: LocalTime::from_millis(1_000),
             news: BTreeMap::new(),
+            rosters: BTreeMap::new(),
             answers: BTreeMap::new(),
             closed: BTreeMap::new(),
             orders: Vec::new(),
@@ -315,13 +318,29 @@ impl Scene {
         (ErrorCode::try_from(left[0].reason).expect("a known code"), left[0].message.clone())
     }
 
-    /// The latest news of who is in the client's room, as `members` writes it.
+    /// Who is in the client's room after the latest news of that, as `members` writes it, if there were any.
     pub(super) fn roster_news(&mut self, client: &Client) -> Option<String> {
-        let mut lists = self.news(client).into_iter().filter_map(|body| match body {
-            Body::PlayerList(list) => Some(marked(&list.players)),
-            _ => None,
-        });
-        lists.next_back()
+        let heard = self.news(client).iter().any(|body| matches!(body, Body::PlayerChange(_)));
+        heard.then(|| marked(&self.rosters[&client.conn]))
+    }
+
+    /// What a client knows of its room's members: what it was told as it came in, and the news since.
+    fn note_roster(&mut self, conn: ConnId, body: &Body) {
+        let roster = self.rosters.entry(conn).or_default();
+        match body {
+            Body::RoomCreated(_) => roster.clear(),
+            Body::RoomJoined(joined) => roster.clone_from(&joined.players),
+            Body::PlayerChange(change) => {
+                roster.retain(|player| !change.gone.contains(&player.id));
+                for player in &change.players {
+                    match roster.iter_mut().find(|known| known.id == player.id) {
+                        Some(known) => known.clone_from(player),
+                        None => roster.push(player.clone()),
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Why the connection was closed, if it was.
@@ -377,6 +396,7 @@ impl Scene {
     fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
         assert_eq!(self.closed.get(&conn), None, "nothing is sent after the close");
         let body = message.body.expect("a body");
+        self.note_roster(conn, &body);
         match message.request {
             0 => self.news.entry(conn).or_default().push(body),
             number => self.answers.entry(conn).or_default().push((number, body)),
