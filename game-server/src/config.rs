@@ -82,7 +82,7 @@ pub const ROOM: &[Parameter] = &[
     Parameter {
         key: "budget",
         default: "256",
-        allowed: Allowed::Whole { min: 16, max: 100_000 },
+        allowed: Allowed::Whole { min: 32, max: 100_000 },
         about: "what a client is sent at most, in kbit/s; with less, what is far away gets stale first",
     },
     Parameter {
@@ -294,7 +294,7 @@ mod tests {
             check("size", size, &expected);
         }
         check("coding", "Fine", "coding=Fine is not possible: it must be auto, shared or fine");
-        check("budget", "15", "budget=15 is not possible: it must be a whole number from 16 to 100000");
+        check("budget", "31", "budget=31 is not possible: it must be a whole number from 32 to 100000");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the fine level of poses costs on a recording of 901 cubes: `cargo bench --bench cubes-trace [-- FILE]`.
 //!
-//! The rule (the one of the 2015 challenge's best coders, and of `shared/data/README.md`): frame n is coded from frames up to
+//! The rule (the one of the 2015 challenge's best coders): frame n is coded from frames up to
 //! n - 6 only, values and state of the model alike; all bytes of a packet count, those of UDP and IP do not. Each packet is
 //! decoded again by an end that has seen nothing but packets, and compared bit by bit; a difference ends the run with exit
 //! code 1. Figures: kbit/s at 60 packets a second; bits a changed cube; bits by category; microseconds a packet each way.
@@ -29,7 +29,7 @@ use packet::{Buffers, LAG, Past};
 use report::{PacketFigures, Report};
 use trace::{CUBES, Trace};
 
-/// Beside the workspace, where the recordings of this project are kept.
+/// Where recordings are usually kept, beside a clone; any other is an argument.
 const USUAL_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/cubes_A.bin.xz");
 
 /// Of the decoded frames, as many are looked back to.

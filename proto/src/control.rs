@@ -5,7 +5,7 @@
 //! `TryFrom` has made a value of it that is valid (`schema::Schema` is an example).
 
 /// Version of the lobby's protocol: `Hello.version`, `Welcome.version`.
-pub const WORLD_VERSION: u32 = 1;
+pub const WORLD_VERSION: u32 = 2;
 
 /// Between a client and the WorldServer (ALPN `ambit-world/1`).
 #[allow(missing_docs, unused_qualifications, clippy::pedantic, reason = "generated")]

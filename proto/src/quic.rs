@@ -7,7 +7,7 @@
 //!
 //! | what | bound | beyond it |
 //! | --- | --- | --- |
-//! | datagrams that wait to leave | 16 KiB, a few ticks' worth | the oldest goes: newer state replaces it |
+//! | datagrams that wait to leave | 32 KiB, a tick's with slices of blocks | the oldest goes: newer state replaces it |
 //! | datagrams that have arrived and wait to be read | 128 KiB | the oldest goes, as if the path had lost it |
 //! | stream data that has arrived and waits to be read | 64 KiB | the peer has to wait (flow control) |
 //! | stream data not acknowledged yet | 256 KiB | the writer has to wait; the shell gives up on a slow reader |
@@ -59,8 +59,8 @@ pub const KEEP_ALIVE: Duration = Duration::from_secs(3);
 pub const ACK_DELAY: Duration = Duration::from_millis(60);
 /// More packets than this are acknowledged at once: bulk should not wait.
 const ACK_AFTER: u32 = 8;
-/// A tick's datagrams to one client, and room for a tick or two that came late.
-pub const DATAGRAM_SEND_BUFFER_BYTES: usize = 16 << 10;
+/// A tick's datagrams to one client with all the slices of a block that may go along; or those of several ticks that came late.
+pub const DATAGRAM_SEND_BUFFER_BYTES: usize = 32 << 10;
 /// What may arrive between two turns of the reader. Raising it costs memory under a flood, and age of what is read.
 pub const DATAGRAM_RECEIVE_BUFFER_BYTES: usize = 128 << 10;
 

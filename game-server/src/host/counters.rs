@@ -71,6 +71,29 @@ impl From<Full> for Drop {
     }
 }
 
+/// A counter of rooms by its name.
+type Named = (&'static str, fn(&RoomStats) -> u64);
+
+const BITS: [Named; 6] = [
+    ("stamps", |stats| stats.bits.stamps),
+    ("records", |stats| stats.bits.records),
+    ("pose_headers", |stats| stats.bits.pose_headers),
+    ("pose_places", |stats| stats.bits.pose_places),
+    ("pose_contents", |stats| stats.bits.pose_contents),
+    ("link", |stats| stats.bits.link),
+];
+const ENCODINGS: [Named; 4] = [
+    ("records/made", |stats| stats.records.made),
+    ("records/used", |stats| stats.records.used),
+    ("poses/made", |stats| stats.codes.made),
+    ("poses/used", |stats| stats.codes.used),
+];
+const POSES: [Named; 3] = [
+    ("sent", |stats| stats.poses.sent),
+    ("foretold", |stats| stats.poses.foretold),
+    ("deferred", |stats| stats.poses.deferred),
+];
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -98,6 +121,9 @@ pub(crate) struct Counters {
     tick_buckets: [AtomicU64; TICK_BUCKETS.len() + 1],
     tick_micros: AtomicU64,
     recent_ticks: RecentTicks,
+    bits: [AtomicU64; BITS.len()],
+    encodings: [AtomicU64; ENCODINGS.len()],
+    poses: [AtomicU64; POSES.len()],
 }
 
 /// A game connection, counted until this is dropped.
@@ -155,6 +181,10 @@ impl Counters {
         add(&self.malformed, before.malformed, now.malformed);
         add(&self.over_rate, before.commands_over_rate, now.commands_over_rate);
         add(&self.notices_dropped, before.notices_dropped, now.notices_dropped);
+        let named = self.bits.iter().zip(&BITS).chain(self.encodings.iter().zip(&ENCODINGS));
+        for (sum, (_, of)) in named.chain(self.poses.iter().zip(&POSES)) {
+            add(sum, of(before), of(now));
+        }
     }
 
     /// The sums so far; rooms, players, tickets and processor time are the caller's.
@@ -179,6 +209,9 @@ impl Counters {
             tick_buckets: self.tick_buckets.iter().map(|bucket| bucket.load(Relaxed)).collect(),
             tick_seconds_sum: self.tick_micros.load(Relaxed) as f64 / 1e6,
             drops: self.read_drops().into_iter().collect(),
+            bits: read_named(&self.bits, &BITS),
+            encodings: read_named(&self.encodings, &ENCODINGS),
+            poses: read_named(&self.poses, &POSES),
             ..HostStats::default()
         }
     }
@@ -193,6 +226,10 @@ impl Counters {
         drops.extend(self.door.drops().map(|(name, count)| (name.to_owned(), count)));
         drops
     }
+}
+
+fn read_named(counters: &[AtomicU64], names: &[Named]) -> BTreeMap<String, u64> {
+    counters.iter().zip(names).map(|(count, (name, _))| ((*name).to_owned(), count.load(Relaxed))).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct PingPlan {
     pub settling_answers: u32,
     /// Between pings after that, while anything is said.
     pub interval: Duration,
-    /// Between pings where nothing is said: each costs a datagram both ways and QUIC's acknowledgement of it. A clock's samples
+    /// Between pings where nothing is said, once they are answered: each costs a datagram both ways and QUIC's acknowledgement of it. A clock's samples
     /// are forgotten after 10 s.
     pub quiet_interval: Duration,
 }
@@ -39,7 +39,7 @@ pub(super) struct Pings {
     plan: Option<PingPlan>,
     /// When the last one left, if any.
     last: LocalTime,
-    /// Whether anything has been said since.
+    /// Whether anything has been said since, or it has no answer yet.
     busy: bool,
     sent: u32,
     answered: u32,
@@ -92,6 +92,7 @@ impl Pings {
 
     pub(super) fn handle_pong(&mut self, round_trip: Duration) {
         self.answered = self.answered.saturating_add(1);
+        self.busy = false;
         self.round_trip = if self.answered == 1 { round_trip } else { (self.round_trip * 7 + round_trip) / 8 };
     }
 
@@ -100,7 +101,7 @@ impl Pings {
         self.asked = None;
         if with_ping {
             self.sent = self.sent.saturating_add(1);
-            (self.last, self.busy) = (now, false);
+            (self.last, self.busy) = (now, true);
         }
     }
 
@@ -145,6 +146,7 @@ mod tests {
         let mut pings = Pings::new(Some(PingPlan { settling_answers: 0, ..PingPlan::default() }));
         let at = LocalTime::from_millis;
         pings.note_sent(at(0), true);
+        pings.handle_pong(Duration::ZERO);
         assert!(!pings.due(at(2_500)));
         pings.note_busy();
         assert!(pings.due(at(2_500)));

@@ -8,10 +8,9 @@
 //!
 //! A game doesn't probe a path for what it carries. It sends what it has to say, and a byte held back only arrives
 //! older. So the rate is bounded where it is made:
-//! 1. a room sends a client one datagram of at most 1,150 bytes a tick (20 Hz: 184 kbit/s), a few while it joins,
-//!    within the link's budget; a client sends less; both repeat only what the link reports as lost;
-//! 2. quinn's datagram buffer holds 16 KiB and drops the oldest, so that a path that carries less builds no queue of
-//!    old state;
+//! 1. a room sends a client a few datagrams of at most 1,150 bytes a tick, within the link's budget, which goes down with what the
+//!    path carries; a client sends less; both repeat only what the link reports as lost;
+//! 2. quinn's datagram buffer holds 32 KiB, a tick's datagrams with slices of blocks, and drops the oldest;
 //! 3. the control stream carries few messages, under rate limits and flow control.
 //!
 //! What the window does bound is how much a connection has on the way without an answer. A dead path, or a peer that

@@ -28,9 +28,15 @@ const SOON: Duration = Duration::from_millis(12);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LateTimers;
 
+/// quinn sets a connection's timer anew with every packet, mostly to later. So the real timer stays at the earliest time that was
+/// asked for, and is only then set to what is asked for by then.
 #[derive(Debug)]
 struct Late {
     timer: Pin<Box<dyn AsyncTimer>>,
+    /// When that fires.
+    armed: Instant,
+    /// When this is to.
+    wanted: Instant,
     /// What was due, when it was put off last.
     put_off: Option<Instant>,
 }
@@ -38,8 +44,8 @@ struct Late {
 impl Runtime for LateTimers {
     fn new_timer(&self, due: Instant) -> Pin<Box<dyn AsyncTimer>> {
         let mut put_off = None;
-        let timer = TokioRuntime.new_timer(when(due, TokioRuntime.now(), &mut put_off));
-        Box::pin(Late { timer, put_off })
+        let wanted = when(due, TokioRuntime.now(), &mut put_off);
+        Box::pin(Late { timer: TokioRuntime.new_timer(wanted), armed: wanted, wanted, put_off })
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
@@ -57,12 +63,27 @@ impl Runtime for LateTimers {
 
 impl AsyncTimer for Late {
     fn reset(mut self: Pin<&mut Self>, due: Instant) {
-        let when = when(due, TokioRuntime.now(), &mut self.put_off);
-        self.timer.as_mut().reset(when);
+        self.wanted = when(due, TokioRuntime.now(), &mut self.put_off);
+        if self.wanted < self.armed {
+            self.arm();
+        }
     }
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.timer.as_mut().poll(context)
+        loop {
+            std::task::ready!(self.timer.as_mut().poll(context));
+            if self.wanted <= self.armed {
+                return Poll::Ready(());
+            }
+            self.arm();
+        }
+    }
+}
+
+impl Late {
+    fn arm(&mut self) {
+        self.armed = self.wanted;
+        self.timer.as_mut().reset(self.wanted);
     }
 }
 
@@ -95,5 +116,18 @@ mod tests {
         let mut timer = LateTimers.new_timer(now + ms(25));
         std::future::poll_fn(|context| timer.as_mut().poll(context)).await;
         assert!(begun.elapsed() >= ms(75), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_is_set_anew_fires_at_the_last_time_that_it_was_set_to() {
+        let ms = Duration::from_millis;
+        for (first, last) in [(100, 300), (300, 100), (100, 101)] {
+            let now = TokioRuntime.now();
+            let mut timer = LateTimers.new_timer(now + ms(first));
+            timer.as_mut().reset(now + ms(last));
+            std::future::poll_fn(|context| timer.as_mut().poll(context)).await;
+            let took = TokioRuntime.now() - now;
+            assert!((ms(last) + LATE..ms(last + 5) + LATE).contains(&took), "{first}, {last}: {took:?}");
+        }
     }
 }

@@ -60,7 +60,12 @@ fn to_world() -> Vec<world::client_to_world::Body> {
     use world::client_to_world::Body;
     let parameters = [("npcs".to_owned(), "30".to_owned())].into();
     vec![
-        Body::Hello(world::Hello { version: 1, name: "ann".into(), resume_token: vec![1, 2], agent: "test".into() }),
+        Body::Hello(world::Hello {
+            version: ambit_proto::control::WORLD_VERSION,
+            name: "ann".into(),
+            resume_token: vec![1, 2],
+            agent: "test".into(),
+        }),
         Body::ListRooms(world::ListRooms { subscribe: true }),
         Body::CreateRoom(world::CreateRoom {
             name: "den".into(),
@@ -87,7 +92,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
     let game =
         world::GameInfo { name: "field".into(), description: "a field".into(), min_players: 2, join_running: true };
     let welcome = world::Welcome {
-        version: 1,
+        version: ambit_proto::control::WORLD_VERSION,
         player: 3,
         name: "ann".into(),
         resume_token: vec![3; 16],
@@ -189,6 +194,9 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         clients: 18,
         recent_work: figures(100),
         recent_lateness: figures(200),
+        bits: [("records".to_owned(), 19)].into(),
+        encodings: [("poses/made".to_owned(), 20)].into(),
+        poses: [("sent".to_owned(), 21)].into(),
     };
     vec![
         Body::Ready(ready),

@@ -153,7 +153,12 @@ impl Scene {
 
 /// What the lobby says until the client calls the host.
 fn first_words() -> [(u64, world_to_client::Body); 3] {
-    let welcome = pb::Welcome { version: 1, player: 3, name: "ann".into(), ..pb::Welcome::default() };
+    let welcome = pb::Welcome {
+        version: ambit_proto::control::WORLD_VERSION,
+        player: 3,
+        name: "ann".into(),
+        ..pb::Welcome::default()
+    };
     let room = Some(pb::Room { id: 7, ..pb::Room::default() });
     let ticket = pb::Ticket {
         room: 7,

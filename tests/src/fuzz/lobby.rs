@@ -82,7 +82,7 @@ impl Scene {
         scene.lobby.handle_host_start(scene.now, HONEST);
         scene.pump();
         let ready = HostReady {
-            version: 1,
+            version: ambit_proto::control::WORLD_VERSION,
             address: "127.0.0.1:7777".into(),
             certificate_sha256: vec![1; 32],
             capacity: 10,
@@ -149,7 +149,13 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         story.extend([FRAME as u8, conn]);
         put_bytes(story, &ClientToWorld { request, body: Some(body) }.encode_to_vec());
     };
-    let hello = |name: &str| Body::Hello(pb::Hello { version: 1, name: name.into(), ..pb::Hello::default() });
+    let hello = |name: &str| {
+        Body::Hello(pb::Hello {
+            version: ambit_proto::control::WORLD_VERSION,
+            name: name.into(),
+            ..pb::Hello::default()
+        })
+    };
     let create = pb::CreateRoom { name: "hall".into(), game: "field".into(), capacity: 4, ..pb::CreateRoom::default() };
     let mut room = vec![CONNECT as u8];
     ask(&mut room, 0, 1, hello("ann"));

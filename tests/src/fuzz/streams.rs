@@ -123,13 +123,22 @@ pub fn recording(data: &[u8]) {
 }
 
 pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
-    let hello = world_pb::Hello { version: 1, name: "ann".into(), ..world_pb::Hello::default() };
+    let hello = world_pb::Hello {
+        version: ambit_proto::control::WORLD_VERSION,
+        name: "ann".into(),
+        ..world_pb::Hello::default()
+    };
     let create = world_pb::CreateRoom { name: "room".into(), game: "field".into(), ..world_pb::CreateRoom::default() };
     let asks = [world_pb::client_to_world::Body::Hello(hello), world_pb::client_to_world::Body::CreateRoom(create)];
     let asks = (1..).zip(asks).map(|(request, body)| frame::encode_frame(&ClientToWorld { request, body: Some(body) }));
-    let welcome = world_pb::Welcome { version: 1, player: 3, name: "ann".into(), ..world_pb::Welcome::default() };
+    let welcome = world_pb::Welcome {
+        version: ambit_proto::control::WORLD_VERSION,
+        player: 3,
+        name: "ann".into(),
+        ..world_pb::Welcome::default()
+    };
     let told = WorldToClient { request: 1, body: Some(world_pb::world_to_client::Body::Welcome(welcome)) };
-    let join = game_pb::Join { version: 1, ticket: vec![7; 100] };
+    let join = game_pb::Join { version: ambit_proto::message::VERSION, ticket: vec![7; 100] };
     let join = ClientToGame { body: Some(game_pb::client_to_game::Body::Join(join)) };
     let joined = game_pb::Joined { room: 7, schema: Some((&schemas()[0]).into()), ..game_pb::Joined::default() };
     let joined = GameToClient { body: Some(game_pb::game_to_client::Body::Joined(joined)) };

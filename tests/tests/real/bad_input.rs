@@ -25,7 +25,7 @@ fn another_protocol_version_gets_a_clear_answer() -> Result<()> {
         let answer = raw.ask(ask::Body::Hello(Hello { version: 99, ..Hello::default() })).await?;
         let Some(answer::Body::Error(error)) = answer.body else { panic!("{answer:?}") };
         assert_eq!(error.code(), ErrorCode::VersionMismatch);
-        assert!(error.message.contains("99") && error.message.contains('1'), "{}", error.message);
+        assert!(error.message.contains("99") && error.message.contains('2'), "{}", error.message);
         raw.closed().await?;
         Ok(())
     })

@@ -21,7 +21,7 @@ pub(crate) fn good() -> Impairment {
     "delay=20ms".parse().expect("a valid line")
 }
 
-/// What the load runs use.
+/// What the load runs use.
 pub(crate) fn bad() -> Impairment {
     "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2".parse().expect("a valid line")
 }

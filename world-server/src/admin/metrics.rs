@@ -3,6 +3,7 @@
 //! Nothing is counted here. The figures of a scrape all come from one moment; those of hosts are up to a second old.
 //! Names begin with `ambit_`; counters end in `_total`; units are seconds and bytes.
 
+use std::collections::BTreeMap;
 use std::fmt::Error;
 
 use ambit_proto::codes;
@@ -87,6 +88,16 @@ impl Figures {
         out.counter("commands_refused", "Commands that games refused", hosts.commands_refused)?;
         let loudest = "Datagram bytes sent over bytes received, times 1,000, of the client for which that is highest";
         out.gauge("amplification_permille", loudest, hosts.amplification_permille.into())?;
+        let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
+        out.counters("datagram_bits", "Bits of game datagrams, by what they are for", "part", counts(&hosts.bits))?;
+        let encodings = "How often something was encoded (made), and how often that was told to a client (used)";
+        let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
+            let (what, how) = name.split_once('/')?;
+            Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
+        });
+        out.family("encodings", encodings, by_use)?;
+        let poses = "Poses that were due for a client: sent, or foretold by it well enough, or left for want of room";
+        out.counters("poses", poses, "fate", counts(&hosts.poses))?;
         out.counter("ticks_skipped", "Ticks skipped since a room was too far behind", hosts.ticks_skipped)?;
         out.ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
         let work = "Work of the newest 256 ticks; of several hosts, the worst";

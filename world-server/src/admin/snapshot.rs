@@ -67,6 +67,9 @@ pub(crate) fn add_stats(sum: &mut HostStats, stats: &HostStats) {
     }
     add_counts(&mut sum.drops, &stats.drops);
     add_counts(&mut sum.tickets_refused, &stats.tickets_refused);
+    add_counts(&mut sum.bits, &stats.bits);
+    add_counts(&mut sum.encodings, &stats.encodings);
+    add_counts(&mut sum.poses, &stats.poses);
 }
 
 /// Figures of several hosts don't add up: the worst of each is shown.

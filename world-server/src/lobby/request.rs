@@ -242,7 +242,7 @@ mod tests {
         let hello = world::Hello { version: 9, name: "\n".into(), ..world::Hello::default() };
         let refusal = Hello::try_from(hello).expect_err("a refusal");
         assert_eq!(refusal.code, ErrorCode::VersionMismatch);
-        assert!(refusal.message.contains("version 1") && refusal.message.contains("version 9"), "{}", refusal.message);
+        assert!(refusal.message.contains("version 2") && refusal.message.contains("version 9"), "{}", refusal.message);
     }
 
     #[test]

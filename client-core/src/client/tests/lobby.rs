@@ -16,7 +16,10 @@ fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
     let number = scene.client.request(scene.now, Request::ListRooms { subscribe: true }).expect("room");
     assert_eq!(scene.outputs, [ClientOutput::ConnectWorld]);
     let hello = scene.connect_world();
-    assert_eq!((hello.version, hello.name.as_str(), hello.resume_token.len()), (1, "ann", 0));
+    assert_eq!(
+        (hello.version, hello.name.as_str(), hello.resume_token.len()),
+        (ambit_proto::control::WORLD_VERSION, "ann", 0)
+    );
     assert_eq!(scene.take(), None);
     scene.welcome(false, None);
     assert!(matches!(scene.ask(), Some((asked, Ask::ListRooms(_))) if asked == number));

@@ -113,7 +113,7 @@ impl Scene {
 
     pub(super) fn welcome(&mut self, resumed: bool, room: Option<u64>) {
         let welcome = pb::Welcome {
-            version: 1,
+            version: ambit_proto::control::WORLD_VERSION,
             player: PLAYER,
             name: "ann".to_owned(),
             resume_token: vec![9; 16],

@@ -81,7 +81,8 @@ impl Section<'_> {
         }
         self.choose(poses, due, buffers);
         let number = self.numbers.next();
-        let acked = self.numbers.window().map(|window| window.acked_set());
+        let window = self.numbers.window();
+        let acked = window.map(|window| window.acked_set());
         let level = if self.scene.shared { Level::Shared } else { Level::Fine };
         let Buffers { chosen, skipped, history, scene } = buffers;
         let mut header = SectionHeader::new(level, number, acked);
@@ -90,6 +91,11 @@ impl Section<'_> {
         let mut filled = Filled { header_bits: measure.bits(), ..Filled::default() };
         let mut writer = SectionWriter::with_scene(out, &header, scene);
         for candidate in chosen.drain(..) {
+            if !poses.holds(candidate.slot, candidate.base, window, self.numbers) {
+                // It is looked at again at the next tick.
+                skipped.push(candidate);
+                continue;
+            }
             let place_bits = writer.place_bits_at_most(candidate.slot, mode(candidate.base));
             if writer.bytes() + self.bytes_at_most(&candidate, place_bits) > self.most_bytes {
                 skipped.push(candidate);
@@ -254,7 +260,22 @@ mod tests {
         assert!(!sent.is_empty() && left.contains(&(OBJECTS - 1)), "{sent:?}");
     }
 
+    #[test]
+    fn what_has_lost_its_base_since_the_tick_began_waits_for_the_next_one() {
+        let mut crowd = Crowd::new();
+        crowd.tick(10_000, 1);
+        crowd.numbers.acked(0);
+        // Slices of a block go out between the look at what is due and its datagram, so many that the base is out of sight.
+        crowd.slices = 70;
+        let (sent, left) = crowd.tick(10_000, 2);
+        assert!(sent.is_empty() && !left.is_empty() && crowd.section.is_empty());
+        crowd.slices = 0;
+        assert!(crowd.tick(10_000, 3).0.len() >= left.len());
+    }
+
     struct Crowd {
+        /// Datagrams that leave before the section is written.
+        slices: u64,
         book: PoseBook,
         numbers: Numbers,
         poses: Poses,
@@ -273,7 +294,7 @@ mod tests {
             }
             let (numbers, cache, due, buffers) =
                 (Numbers::default(), CodeCache::default(), Vec::new(), Buffers::default());
-            Crowd { book: PoseBook::default(), numbers, poses, cache, due, buffers, section: Vec::new() }
+            Crowd { slices: 0, book: PoseBook::default(), numbers, poses, cache, due, buffers, section: Vec::new() }
         }
 
         /// All have moved; which slots are in a section of so many bytes, and which are not.
@@ -294,6 +315,7 @@ mod tests {
             let look = Look { viewer: [0.0; 2], most: usize::MAX, typical_x256: 0 };
             self.poses.collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
             let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
+            (0..self.slices).for_each(|_| self.numbers.sent(stamp, false));
             let section = Section { scene, cache: &self.cache, numbers: &self.numbers, viewer: [0.0; 2], most_bytes };
             let filled = section.fill(&mut self.poses, &mut self.due, &mut self.buffers, &mut self.section);
             self.numbers.sent(stamp, filled.poses > 0);

@@ -216,6 +216,16 @@ impl Poses {
         }
     }
 
+    /// Whether the base that was found at the beginning of the tick is one still: with each datagram that leaves, the window may lose
+    /// its oldest one.
+    pub fn holds(&self, slot: u16, base: Base, window: Option<Window>, numbers: &Numbers) -> bool {
+        let Base::Window(stamp) = base else { return base == Base::None || window.is_some() };
+        let known = window.map_or(0, |window| self.tracks[usize::from(slot)].known(window));
+        window.is_some_and(|window| {
+            known != 0 && numbers.stamp(window.newest - u64::from(known.trailing_zeros())) == stamp
+        })
+    }
+
     /// Replaces `out` by the poses of a slot that both ends know, the newest first. False when the book has forgotten one of them,
     /// so that the ends would not agree.
     pub fn history(

@@ -20,8 +20,10 @@ use crate::network::replication::poses::Look;
 
 /// Datagrams to one client in one tick. What is due beyond that goes out in the ticks after: the nearest first.
 pub const DATAGRAMS_PER_TICK: usize = 4;
-/// Datagrams without a body that may follow those: more than the budget of a fast client lets out in a tick.
-const SLICES_PER_TICK: usize = 128;
+/// Datagrams without a body that may follow those: all together fit into what QUIC lets wait
+/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none pushes out another; and bases stay
+/// known for four ticks. At 20 ticks a second that is 2 Mbit/s for blocks.
+const SLICES_PER_TICK: usize = 12;
 /// A further datagram for less than that is not worth its headers.
 const LEAST_BODY_BITS: usize = 8 * 64;
 /// No body is shorter: a stamp, the shortest records or an empty section, and the ends.
@@ -226,6 +228,9 @@ impl Body<'_, '_> {
         filled
     }
 }
+
+const _: () =
+    assert!((DATAGRAMS_PER_TICK + SLICES_PER_TICK) * MAX_DATAGRAM <= ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES);
 
 /// Where an avatar is on the ground.
 fn place(tick: &Tick<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {

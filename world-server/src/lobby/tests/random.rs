@@ -270,7 +270,7 @@ impl Storm {
             let host = HostId(self.host_count);
             self.hosts.insert(host);
             let ready = host::HostReady {
-                version: 1,
+                version: ambit_proto::host::VERSION,
                 address: format!("127.0.0.1:{}", 8_000 + host.0),
                 certificate_sha256: vec![0; 32],
                 capacity: 2,

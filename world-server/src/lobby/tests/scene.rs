@@ -244,7 +244,7 @@ impl Scene {
     pub(super) fn host(&mut self, number: u64, capacity: u32) -> HostId {
         let host = HostId(number);
         let ready = host::HostReady {
-            version: 1,
+            version: ambit_proto::host::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + number),
             certificate_sha256: vec![number as u8; 32],
             capacity,
@@ -406,7 +406,7 @@ impl Scene {
 
 pub(super) fn hello(name: &str, token: &[u8]) -> ask::Body {
     ask::Body::Hello(world::Hello {
-        version: 1,
+        version: ambit_proto::control::WORLD_VERSION,
         name: name.to_owned(),
         resume_token: token.to_vec(),
         agent: "test".to_owned(),

@@ -14,7 +14,7 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
     let mut scene = Scene::new();
     let conn = scene.connect();
     let welcome = scene.welcome(conn, " Zoe\u{308} ", &[]);
-    assert_eq!((welcome.version, welcome.player, welcome.name.as_str()), (1, 1, "Zoë"));
+    assert_eq!((welcome.version, welcome.player, welcome.name.as_str()), (2, 1, "Zoë"));
     assert_eq!((welcome.resumed, welcome.room, welcome.grace_ms), (false, None, 30_000));
     assert_eq!(welcome.resume_token.len(), 16);
     let games: Vec<_> = welcome.games.iter().map(|game| (game.name.as_str(), game.min_players)).collect();
@@ -25,7 +25,7 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
 fn a_client_of_another_version_is_told_both_versions_and_closed() {
     let mut scene = Scene::new();
     let conn = scene.connect();
-    let other = ask::Body::Hello(world::Hello { version: 2, ..world::Hello::default() });
+    let other = ask::Body::Hello(world::Hello { version: 1, ..world::Hello::default() });
     let (code, message) = scene.refused(conn, other);
     assert_eq!(code, ErrorCode::VersionMismatch);
     assert!(message.contains("version 1") && message.contains("version 2"), "{message}");
