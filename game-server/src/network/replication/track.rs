@@ -4,6 +4,8 @@
 //! anything to tell ([`Track::stands`]). Nothing is done here when something is acknowledged: which datagrams carried the pose is a
 //! mask, what the client has is another ([`Window`]), and where both have a bit is a base.
 
+use std::time::Duration;
+
 use ambit_proto::time::GameTime;
 
 use super::cache::{CodeCache, Key, Source};
@@ -30,6 +32,8 @@ pub(super) struct Track {
     /// Number of that one.
     last: u32,
     pub(super) pose_slot: u32,
+    /// Stamp of the newest that was a base, in milliseconds, its lowest bits; the first one's as long as there is none.
+    known_ms: u32,
     /// Whether the last one that carried it was acknowledged.
     last_acked: bool,
     /// The own avatar, or one of its team.
@@ -70,12 +74,15 @@ pub(super) enum Standing {
 impl Track {
     pub(super) fn new(pose_slot: u32, close: bool) -> Self {
         let (carried, last, sent_at) = (0, NEVER, GameTime::ZERO);
-        Track { carried, last, sent_at, pose_slot, last_acked: false, close, engaged: false }
+        Track { carried, last, sent_at, pose_slot, known_ms: 0, last_acked: false, close, engaged: false }
     }
 
     /// Datagram `number` of the tick of `stamp` carries it.
     pub(super) fn sent(&mut self, number: u64, stamp: GameTime) {
         let steps = self.last().map_or(64, |last| number - last);
+        if self.last().is_none() {
+            self.known_ms = stamp.millis() as u32;
+        }
         self.carried = self.carried.checked_shl(steps.min(64) as u32).unwrap_or(0) | 1;
         (self.last, self.sent_at, self.last_acked) = (number as u32, stamp, false);
     }
@@ -106,9 +113,14 @@ impl Track {
         self.last_acked = fate == Fate::Acked;
         let base = self.base(numbers, window);
         let changed = source.book.changed(self.pose_slot);
+        if let Base::Window(known) | Base::Old(known) = base {
+            self.known_ms = known.millis() as u32;
+        }
         // What was sent and is lost was not sent.
-        let since = match base {
-            Base::Window(known) | Base::Old(known) if fate == Fate::Gone => known,
+        let since = match self.last() {
+            Some(_) if fate == Fate::Gone => {
+                now.saturating_sub(Duration::from_millis((now.millis() as u32).wrapping_sub(self.known_ms).into()))
+            }
             _ => self.sent_at,
         };
         if changed == now {
@@ -268,6 +280,8 @@ mod tests {
         assert_eq!(since(&mut scene), at(5), "the last one may be under way");
         scene.numbers.lost(4);
         assert_eq!(since(&mut scene), at(2));
+        scene.numbers.forget_bases();
+        assert_eq!(since(&mut scene), at(2), "whether it is a base still or not");
     }
 
     #[test]
