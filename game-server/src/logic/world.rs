@@ -270,7 +270,9 @@ impl World {
 
     /// Makes an object a player's: who is told what only its owner may know.
     pub fn set_owner(&mut self, object: ObjectId, player: PlayerId) {
-        self.object_mut(object).owner = Some(player);
+        if self.object_mut(object).owner.replace(player) != Some(player) {
+            self.changes.push(Change::Team { object });
+        }
     }
 
     /// The team that an object belongs to.

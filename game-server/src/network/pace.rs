@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::link::BudgetConfig;
+use ambit_proto::link::{BudgetConfig, MAX_DATAGRAM};
 
 /// Of a tick's share, in hundredths: what is left makes up for rounding, so that the link never has to refuse.
 const SHARE_PERCENT: u64 = 96;
@@ -18,9 +18,18 @@ const HEADER_BYTES: u64 = 12;
 const POSES_FACTOR: usize = 2;
 const MORE_POSES: usize = 64;
 
+/// A datagram that is full, with all that it costs: as much may be saved up.
+const FULL_BYTES: u64 = MAX_DATAGRAM as u64 + 53;
+/// Ticks in a row in which records were due and none fitted, before a full datagram is saved up for them.
+const PATIENCE_TICKS: u32 = 8;
+
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
+    /// What earlier ticks left over, up to a full datagram: a share may be too small for anything.
+    saved_bytes: u64,
+    /// Ticks in a row in which records were due and none fitted.
+    stuck_ticks: u32,
     /// Poses that went out at the last tick, if not everything did.
     behind: Option<usize>,
     /// What may still leave at this tick; any if the client is not behind.
@@ -31,12 +40,24 @@ impl Pace {
     /// A tick of this length begins to write; `rate` is what may leave in a second.
     pub(super) fn begin_tick(&mut self, rate: impl FnOnce() -> u32, tick: Duration) {
         let share = |rate: u32| u64::from(rate) * tick.as_micros() as u64 * SHARE_PERCENT / 100_000_000;
-        self.left_bytes = self.behind.map(|_| share(rate()));
+        self.left_bytes = self.behind.map(|_| share(rate()) + self.saved_bytes);
     }
 
-    /// A tick is over. If not everything that was due went out: how many poses did.
-    pub(super) fn end_tick(&mut self, behind: Option<usize>) {
+    /// A tick is over. If not everything that was due went out: how many poses did; and how many records did, if not all.
+    pub(super) fn end_tick(&mut self, behind: Option<usize>, records: Option<usize>) {
+        self.saved_bytes = self.left_bytes.unwrap_or(0).min(FULL_BYTES);
+        // One full datagram, and then it is the others' turn again.
+        let granted = self.stuck_ticks >= PATIENCE_TICKS && !self.saves();
+        self.stuck_ticks = if records == Some(0) && !granted { self.stuck_ticks + 1 } else { 0 };
         self.behind = behind;
+        if behind.is_none() {
+            self.saved_bytes = 0;
+        }
+    }
+
+    /// Whether nothing leaves at this tick so that a record that is longer than a tick's share leaves at one of the next.
+    fn saves(&self) -> bool {
+        self.stuck_ticks >= PATIENCE_TICKS && self.left_bytes.is_some_and(|left| left < FULL_BYTES)
     }
 
     /// How many poses are worth a look.
@@ -46,6 +67,9 @@ impl Pace {
 
     /// How long the next body may be, in bits.
     pub(super) fn room_bits(&self) -> usize {
+        if self.saves() {
+            return 0;
+        }
         let overhead = u64::from(BudgetConfig::default().overhead_bytes) + HEADER_BYTES;
         self.left_bytes.map_or(usize::MAX, |left| 8 * left.saturating_sub(overhead) as usize)
     }
@@ -67,7 +91,7 @@ mod tests {
         let mut pace = Pace::default();
         pace.begin_tick(|| 20_000, tick);
         assert_eq!((pace.room_bits(), pace.most_poses()), (usize::MAX, usize::MAX));
-        pace.end_tick(Some(30));
+        pace.end_tick(Some(30), None);
         assert_eq!(pace.most_poses(), 124);
         pace.begin_tick(|| 20_000, tick);
         assert_eq!(pace.room_bits(), 8 * (960 - 53 - 12));
@@ -75,8 +99,42 @@ mod tests {
         assert_eq!(pace.room_bits(), 8 * (960 - 553 - 53 - 12));
         pace.note_sent(500);
         assert_eq!(pace.room_bits(), 0);
-        pace.end_tick(None);
+        pace.end_tick(None, None);
         pace.begin_tick(|| 20_000, tick);
         assert_eq!(pace.room_bits(), usize::MAX);
+    }
+
+    #[test]
+    fn a_share_that_is_too_small_for_anything_is_saved_up() {
+        let mut pace = Pace::default();
+        pace.end_tick(Some(0), None);
+        let mut rooms = Vec::new();
+        for _ in 0..6 {
+            pace.begin_tick(|| 4_000, Duration::from_micros(16_666));
+            rooms.push(pace.room_bits());
+            pace.end_tick(Some(0), None);
+        }
+        assert_eq!(rooms[..2], [0, 8 * (2 * 63 - 65)]);
+        assert!(rooms.is_sorted(), "{rooms:?}");
+    }
+
+    #[test]
+    fn a_record_longer_than_a_share_leaves_after_some_patience() {
+        let mut pace = Pace::default();
+        pace.end_tick(Some(9), None);
+        let (mut most, mut bytes) = (0, 0);
+        for _ in 0..60 {
+            pace.begin_tick(|| 8_000, Duration::from_millis(50));
+            let room = pace.room_bits() / 8;
+            most = most.max(room);
+            // All that there is room for is used by smaller things.
+            if room > 0 {
+                pace.note_sent(room);
+                bytes += room as u64 + 53;
+            }
+            pace.end_tick(Some(9), Some(0));
+        }
+        assert!(most >= MAX_DATAGRAM - 12, "{most}");
+        assert!(bytes <= 60 * 400, "{bytes}");
     }
 }

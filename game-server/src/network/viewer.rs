@@ -25,6 +25,8 @@ pub use self::outgoing::DATAGRAMS_PER_TICK;
 
 /// As long as QUIC waits before it gives a connection up.
 const DEAF: Duration = Duration::from_secs(10);
+/// Objects that are gone and not confirmed to be: more than ever are in sight.
+const MOST_LEAVING: usize = 16_384;
 /// More news than that don't fit into the datagrams of a second.
 const MAX_NEWS_PER_S: u64 = 10_000;
 /// The initial world goes out at once and is no sign of anything.
@@ -145,8 +147,10 @@ impl Viewer {
 
     /// Whether the client has confirmed nothing for so long that nobody can be there who listens: it asks for the clock every few
     /// seconds, and whoever holds a connection open and confirms nothing would be told the same for ever.
+    ///
+    /// Likewise a client that confirms everything but that objects are gone: what is kept of those for it grows.
     pub fn is_deaf(&self, now: GameTime) -> bool {
-        now.since(self.answered_at) >= DEAF
+        now.since(self.answered_at) >= DEAF || self.slots.leaving() >= MOST_LEAVING
     }
 
     /// Bytes towards the client over bytes from it, once it has been here for long enough to tell. Nobody should make the server
@@ -200,6 +204,8 @@ impl Viewer {
         let failed = uplink.lost_track.map(|low| message::nearest_number(low, self.numbers.next()));
         if failed.is_some_and(|failed| failed >= self.numbers.floor()) {
             self.numbers.forget_bases();
+            // What rests may have been read against a wrong one: it is told again.
+            self.slots.activate_poses();
             heard.push(Heard::LostTrack);
         }
     }

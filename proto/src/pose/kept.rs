@@ -170,9 +170,10 @@ impl Kept {
         self.drop_before(newest.saturating_sub(KEPT_DATAGRAMS - 1));
     }
 
-    /// Drops what no sender that has named `acked` can use any more, late datagrams included.
+    /// Drops what no sender that has named `acked` can use any more. A datagram before the one that named it may come in later, with a
+    /// set as far back as a sender may name one: what that takes is kept.
     pub fn prune(&mut self, acked: &AckedSet) {
-        self.drop_before(acked.window_start().saturating_sub(WINDOW));
+        self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_LAG));
     }
 
     /// The base of mode [`Window`](super::Mode::Window).
@@ -284,7 +285,10 @@ mod tests {
         }
         assert_eq!(kept.entries().len(), 3, "{kept:?}");
         assert_eq!(kept.older_than(100).map(|entry| entry.number), Some(3));
+        // What a datagram that comes late may name stays.
         kept.prune(&AckedSet { newest: 190, mask: 0 });
+        assert_eq!(kept.entries().len(), 3);
+        kept.prune(&AckedSet { newest: 101 + 2 * WINDOW + MAX_LAG, mask: 0 });
         assert_eq!(kept.entries().len(), 2);
         (200..2_000).for_each(|number| kept.note(entry(number)));
         assert_eq!(kept.entries().len() as u64, KEPT_DATAGRAMS + 1);

@@ -90,7 +90,7 @@ impl Figures {
         out.gauge("amplification_permille", loudest, hosts.amplification_permille.into())?;
         let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
         out.counters("datagram_bits", "Bits of game datagrams, by what they are for", "part", counts(&hosts.bits))?;
-        let encodings = "How often something was encoded (made), and how often that was told to a client (used)";
+        let encodings = "How often something was encoded (made), and how often that served a client, be it to find that it foretells it (used)";
         let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
             let (what, how) = name.split_once('/')?;
             Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))

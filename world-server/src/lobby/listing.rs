@@ -159,6 +159,10 @@ impl Lobby {
                 told.insert(player.id, world::Player::default());
             }
         }
+        let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
+        for (_, gone) in told.iter_mut().filter(|(id, _)| !present.contains(id)) {
+            *gone = world::Player::default();
+        }
         roster
     }
 

@@ -149,7 +149,7 @@ impl Slots {
     /// Starts to tell the client of an object, from time `at` on.
     pub fn follow(&mut self, newcomer: Newcomer, at: GameTime) {
         debug_assert!(!self.by_object.contains_key(&newcomer.object), "an object enters once");
-        let index = self.take_free();
+        let Some(index) = self.take_free() else { return };
         let slot = &mut self.entries[usize::from(index)];
         *slot = Slot {
             object: newcomer.object,
@@ -175,6 +175,20 @@ impl Slots {
             self.poses.engage(index, until);
         }
         self.enqueue(index);
+    }
+
+    /// Objects that have left, and whose `Leave` is not confirmed.
+    pub fn leaving(&self) -> usize {
+        self.entries.len() - self.free.len() - self.by_object.len()
+    }
+
+    /// Tells all poses again that the client may have.
+    pub fn activate_poses(&mut self) {
+        for (index, slot) in (0..).zip(&self.entries) {
+            if slot.phase == Phase::Live && slot.has_pose {
+                self.poses.activate(index);
+            }
+        }
     }
 
     /// Takes an object back, from time `at` on. An object that the client was never told of is just forgotten.
@@ -393,11 +407,12 @@ impl Slots {
         self.leave_by = Some(self.leave_by.map_or(leave_by, |before| before.min(leave_by)));
     }
 
-    fn take_free(&mut self) -> u16 {
-        self.free.pop().unwrap_or_else(|| {
-            let index = u16::try_from(self.entries.len()).expect("a client follows fewer than 65,536 objects");
+    /// `None` when the client follows 65,536 already, those counted that are just leaving: it does not see one more.
+    fn take_free(&mut self) -> Option<u16> {
+        self.free.pop().or_else(|| {
+            let index = u16::try_from(self.entries.len()).ok()?;
             self.entries.push(Slot::unused());
-            index
+            Some(index)
         })
     }
 }

@@ -49,13 +49,13 @@ impl Viewer {
         self.hand_out_map(tick);
         let (shared, deferred) = self.collect(tick);
         if !self.is_anything_due(tick) {
-            self.pace.end_tick(None);
+            self.pace.end_tick(None, None);
             return;
         }
         self.pace.begin_tick(|| self.link.stats().budget_bytes_per_s, tick.next.since(tick.now));
         self.slots.take_due(&mut tick.scratch.due);
         compose::order(&mut tick.scratch.due, tick.world, tick.world.position(self.avatar));
-        let sent_before = tick.stats.poses.sent;
+        let (sent_before, records_due) = (tick.stats.poses.sent, tick.scratch.due.len());
         for turn in 0..DATAGRAMS_PER_TICK {
             let said = !tick.scratch.due.is_empty() || !tick.scratch.poses.is_empty();
             let room_bits = self.link.body_budget_bits(tick.now.into()).min(self.pace.room_bits());
@@ -76,7 +76,9 @@ impl Viewer {
         let deferred = deferred + tick.scratch.poses.len();
         let is_behind = deferred > 0 || !tick.scratch.due.is_empty();
         tick.stats.poses.deferred += deferred as u64;
-        self.pace.end_tick(is_behind.then_some((tick.stats.poses.sent - sent_before) as usize));
+        let poses = (tick.stats.poses.sent - sent_before) as usize;
+        let left = tick.scratch.due.len();
+        self.pace.end_tick(is_behind.then_some(poses), (left > 0).then(|| records_due.saturating_sub(left)));
         for due in tick.scratch.due.drain(..) {
             self.slots.defer(&due);
         }

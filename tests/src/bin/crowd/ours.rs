@@ -51,8 +51,17 @@ pub(crate) struct Run {
 
 /// A row of the table; the ratio is the caller's.
 pub(crate) fn measure(count: u32, motion: Motion, full: u32, window: Duration) -> anyhow::Result<Row> {
+    measure_on(edge_m(motion, count), count, motion, full, window)
+}
+
+/// Six hundred steered avatars, all in sight of each other.
+pub(crate) fn dense(window: Duration) -> anyhow::Result<Row> {
+    let row = measure_on(30.0, 600, Motion::Steered, 10, window)?;
+    Ok(Row { what: "ambit, steered, all on 30 x 30 m".to_owned(), ..row })
+}
+
+fn measure_on(edge: f64, count: u32, motion: Motion, full: u32, window: Duration) -> anyhow::Result<Row> {
     let scratch = Scratch::new()?;
-    let edge = edge_m(motion, count);
     let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
     let run = Run::start(&scratch.0, count, window, &room, &["--full".into(), full.min(count).to_string()], &[])?;
     run.bots.line("measuring", PATIENCE + Duration::from_millis(20) * count)?;
@@ -62,6 +71,13 @@ pub(crate) fn measure(count: u32, motion: Motion, full: u32, window: Duration) -
     let found = run.found()?;
     let figure = |key: &str| found[key].as_f64().unwrap_or_default();
     let skipped = after.value("ambit_ticks_skipped_total") - before.value("ambit_ticks_skipped_total");
+    let sharing = ["records", "poses"].map(|what| {
+        let [used, made] = ["used", "made"].map(|how| {
+            let series = format!("ambit_encodings_total{{what=\"{what}\",how=\"{how}\"}}");
+            after.value(&series) - before.value(&series)
+        });
+        if made > 0.0 { used / made } else { 0.0 }
+    });
     let ticks_per_s = f64::from(TICK_HZ) - skipped / window.as_secs_f64();
     Ok(Row {
         what: format!("ambit, {motion}"),
@@ -80,6 +96,7 @@ pub(crate) fn measure(count: u32, motion: Motion, full: u32, window: Duration) -
         errors: found["errors"].as_u64(),
         client_cores: of_bots.cores,
         ratio: None,
+        sharing: Some(sharing),
     })
 }
 

@@ -50,6 +50,15 @@ pub(crate) struct Row {
     pub(crate) connected: Option<u64>,
     pub(crate) errors: Option<u64>,
     pub(crate) client_cores: f64,
+    /// How many clients were told what was encoded once: records, and poses.
+    pub(crate) sharing: Option<[f64; 2]>,
+}
+
+impl Row {
+    /// Whether the room keeps its ticks, and more clients could be asked for: one core has to do for them.
+    pub(crate) fn holds(&self) -> bool {
+        self.server.ticks_per_s >= 19.9 && self.client_cores < 0.97
+    }
 }
 
 /// A room in which nothing moves.
@@ -74,7 +83,8 @@ the clients' sockets, QUIC's acknowledgements, the lobby connection and keep-ali
 datagram come on top); *work* and *late* are one tick's work and how long after its due time it began, of the newest 256 \
 ticks; *Hz* is how often what is in sight was updated; *age* is that of the newest news. *whole* are the clients that decode \
 everything: where all would be more than one core can do, the others read, acknowledge and send as ever but leave poses \
-undecoded, and updates and ages are those of the whole ones.
+undecoded, and updates and ages are those of the whole ones. *shared* is how many clients were told what was encoded once: \
+records, and poses.
 ";
 
 /// The whole page.
@@ -88,8 +98,8 @@ pub(crate) fn render(
     write(&mut text, format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()));
     text.push_str(
         "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s | work ms p50, p99, max | \
-         late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz | age ms p50, p99 | whole | in, errors | clients' cores |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+         late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz | age ms p50, p99 | whole | in, errors | clients' cores | shared |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for row in rows {
         write(&mut text, format_args!("{}\n", line(row)));
@@ -145,6 +155,7 @@ fn line(row: &Row) -> String {
         row.whole.map_or("-".to_owned(), |whole| whole.to_string()),
         row.connected.zip(row.errors).map_or("-".to_owned(), |(connected, errors)| format!("{connected}, {errors}")),
         format!("{:.2}", row.client_cores),
+        row.sharing.map_or("-".to_owned(), |[records, poses]| format!("{records:.1}, {poses:.1}")),
     ];
     format!("| {} |", cells.join(" | "))
 }

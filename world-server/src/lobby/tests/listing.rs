@@ -183,6 +183,15 @@ fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
         _ => None,
     });
     assert_eq!(gone.flatten().collect::<Vec<_>>(), [short.id]);
+    // Somebody who is out for a moment, in which another one comes in, is known to that one as well.
+    let back = &others[7];
+    scene.ask(back.conn, leave());
+    let third = scene.enter("third");
+    scene.join(&third, den);
+    scene.join(back, den);
+    scene.pass(seconds(2));
+    let known = scene.roster_news(&third).expect("news");
+    assert!(known.split(' ').any(|name| name == back.name), "{known}");
 }
 
 fn people() -> (Scene, [Client; 3]) {
