@@ -24,8 +24,8 @@ const PLACE_OF_SOME_X256: u32 = 3 * 128;
 const MODE_X256: u32 = 13 * 128;
 /// What the writer may hold back, being careful, where there is room by these figures.
 const CARE_X256: u64 = 16 * 256;
-/// What a pose takes at most at the fine level, in bits, however far it has jumped: four times a jump of a kilometre at the finest grid,
-/// measured.
+/// Room that a pose must find at the fine level, in bits: contexts that expect a little motion make a jump (a portal, a new round) longer
+/// than its plain form. A section that comes out too long in spite of this does not leave.
 const FINE_BITS: usize = 448;
 /// A section with less than that is not worth its header.
 const LEAST_BYTES: usize = FRAME_BYTES + 8;
@@ -119,7 +119,6 @@ impl Section<'_> {
         writer.finish();
         if out.len() > self.most_bytes {
             // Nobody knows what adaptive contexts make of a pose before it is written. Nothing of it has left: all stays due.
-            debug_assert!(false, "{} bytes of {}", out.len(), self.most_bytes);
             skipped.append(written);
             filled.poses = 0;
         }
