@@ -29,7 +29,7 @@ const EDGE_M: f32 = 223.6;
 const SPEED_M_PER_S: f32 = 4.0;
 const TICK: Duration = Duration::from_millis(50);
 const TICKS: usize = 2_000;
-const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--test") {

@@ -60,7 +60,7 @@ struct Walker {
 
 impl Game for Walkers {
     fn schema(&self) -> Schema {
-        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } });
+        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None });
         let kind = |name: &str, codec| {
             let components = vec![ComponentSpec::public("place", codec)];
             Kind { name: name.into(), components, ..Kind::default() }

@@ -172,7 +172,7 @@ use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
 /// Version of all this: `Join.version`.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes of [`Action::Custom`], at most.
 pub const MAX_CUSTOM_BYTES: usize = 200;
 

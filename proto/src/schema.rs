@@ -73,6 +73,19 @@ pub struct Kind {
     pub sight: Option<Sight>,
     /// How old what a client sees of it may get.
     pub freshness: Freshness,
+    /// How clients show its poses.
+    pub sync: Sync,
+}
+
+/// How clients show what has poses. What has a path is a timeline, whatever this says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// Between the poses that are told, and a little beyond. What a client foretells like that is not sent.
+    #[default]
+    Interpolated,
+    /// As the client's own physics goes on from them. A host cannot know what a client's physics foretells, so nothing is
+    /// kept back but for want of bytes.
+    Simulated,
 }
 
 /// Radii of interest, in cells around the viewer's: followed from `inner` on, and until it is outside `outer`.
@@ -541,7 +554,7 @@ mod tests {
 
     #[test]
     fn a_pose_is_the_first_component_and_no_other() {
-        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } });
+        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None });
         let mut schema = Schema::example();
         schema.kinds[0].components[0].codec = pose;
         assert_eq!(schema.check(), Ok(()));
@@ -558,7 +571,7 @@ mod tests {
             (1, Turning::Free { bits: 16 }),
         ] {
             check("schema, kind \"avatar\", component \"path\"", |schema| {
-                let format = PoseFormat { per_metre, turn };
+                let format = PoseFormat { per_metre, turn, motion: None };
                 schema.kinds[0].components[0].codec = Codec::Pose(format);
                 Problem::BadPose { format }
             });

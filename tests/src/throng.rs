@@ -18,7 +18,7 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
 use ambit_proto::space::Position;
 
 /// The grid of all avatars.
-pub const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+pub const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 /// Avatars of a team.
 pub const TEAM: u64 = 5;
 /// An avatar's target is that many further on.

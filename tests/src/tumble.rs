@@ -27,7 +27,7 @@ use fastrand::Rng;
 /// What a player who holds it makes of the cubes on the way: they fly.
 pub const FLING: u8 = 0;
 /// The grid of all cubes: that of the traces in the field's literature.
-pub const FORMAT: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 } };
+pub const FORMAT: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None };
 
 const HALF_M: f32 = 0.2;
 /// How far a player's cube reaches.

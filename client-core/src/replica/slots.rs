@@ -123,6 +123,6 @@ mod tests {
     }
 
     fn track(number: u64) -> Track {
-        Track::new(PoseFormat { per_metre: 100, turn: Turning::Fixed }, number)
+        Track::new(PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None }, number)
     }
 }

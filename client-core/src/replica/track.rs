@@ -148,8 +148,8 @@ mod tests {
 
     use super::*;
 
-    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
-    const FIXED: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Fixed };
+    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+    const FIXED: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None };
 
     #[test]
     fn between_two_poses_an_object_is_shown_on_its_way_and_over_gaps_too() {

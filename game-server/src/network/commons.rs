@@ -88,7 +88,7 @@ pub struct Tick<'t> {
 impl Commons {
     /// Of a room with nobody in it.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
-        const NONE: PoseFormat = PoseFormat { per_metre: 1, turn: Turning::Fixed };
+        const NONE: PoseFormat = PoseFormat { per_metre: 1, turn: Turning::Fixed, motion: None };
         let formats: Vec<_> = schema.kinds.iter().map(|kind| kind.pose_format().copied().unwrap_or(NONE)).collect();
         Commons {
             book: PoseBook::default(),

@@ -17,7 +17,7 @@ pub(crate) const FRAMES_PER_SECOND: f64 = 60.0;
 /// Between frames.
 pub(crate) const FRAME_US: u32 = 16_667;
 /// Grid and turn of the recordings.
-pub(crate) const FORMAT: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 } };
+pub(crate) const FORMAT: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
 
 const FRAME_BYTES: usize = CUBES * 32;
 /// What is taken at most: an hour.
@@ -76,7 +76,7 @@ fn pose(cube: &[u8]) -> anyhow::Result<Pose> {
     let words: [i32; 8] = std::array::from_fn(|_| words.next().unwrap_or(0));
     let [largest, a, b, c, x, y, z, interacting] = words;
     let turn = [largest, a, b, c].map(|part| u16::try_from(part).unwrap_or(u16::MAX));
-    let pose = Pose { at: [x, y, z], turn, speed: 0, flag: interacting == 1 };
+    let pose = Pose { at: [x, y, z], turn, flag: interacting == 1, ..Pose::default() };
     if !FORMAT.fits(&pose) || !(0..=1).contains(&interacting) {
         bail!("{words:?} is no state of a cube");
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{Action, Body, BodyContext, Command, Field, Input, MAX_CUSTOM_BYTES, Notice, Record, Report, Uplink};
 use crate::ids::Alias;
 use crate::keymap::Keymap;
-use crate::pose::{MAX_AT, Pose, PoseFormat, Turning};
+use crate::pose::{MAX_AT, Motion, Pose, PoseFormat, Turning};
 use crate::schema::{Codec, Component, Kind, MAX_FIELDS, MAX_POINTS, Schema};
 use crate::space::Position;
 use crate::time::GameTime;
@@ -176,7 +176,13 @@ pub(crate) fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
         Turning::Free { bits } => [part(2), part(bits), part(bits), part(bits)],
     };
     let speed = if matches!(format.turn, Turning::Yaw { .. }) { rng.i16(..) >> rng.u8(..16) } else { 0 };
-    Pose { at: std::array::from_fn(|_| coordinate(rng)), turn, speed, flag: rng.bool() }
+    let flag = rng.bool();
+    let mut velocity = || rng.i16(..) >> rng.u8(..16);
+    let motion = match format.motion {
+        Some(_) if !flag => Motion { linear: [(); 3].map(|()| velocity()), angular: [(); 3].map(|()| velocity()) },
+        _ => Motion::default(),
+    };
+    Pose { at: std::array::from_fn(|_| coordinate(rng)), turn, speed, flag, motion }
 }
 
 /// Points around [`BASE`], often close together, sometimes more than one record carries.

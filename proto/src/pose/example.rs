@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::fine::Scene;
 use super::section::{Bases, Level, Mode, SectionError, SectionHeader, SectionWriter, read_section};
-use super::{AckedSet, Entry, Kept, MAX_LAG, Pose, PoseFormat, Turning, code};
+use super::{AckedSet, Entry, Kept, MAX_LAG, MotionFormat, Pose, PoseFormat, Turning, code};
 use crate::message::example::any_pose;
 use crate::time::GameTime;
 use crate::wire::formats::Example;
@@ -135,7 +135,8 @@ fn known() -> &'static World {
         let mut rng = fastrand::Rng::with_seed(1);
         let object = |slot: u16| {
             let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed][usize::from(slot) % 3];
-            let format = PoseFormat { per_metre: [100, 512][usize::from(slot) % 2], turn };
+            let format =
+                PoseFormat { per_metre: [100, 512][usize::from(slot) % 2], turn, motion: motion_of(slot, turn) };
             let mut kept = Kept::new(0);
             let mut pose = Pose { at: [5_000, 4_000, 100], ..any_pose(&mut rng, format) };
             let backs = match slot % 4 {
@@ -154,6 +155,12 @@ fn known() -> &'static World {
     })
 }
 
+/// Of what can have a motion, every other one tells it.
+fn motion_of(slot: u16, turn: Turning) -> Option<MotionFormat> {
+    let can = !matches!(turn, Turning::Yaw { .. });
+    (can && slot % 2 == 1).then_some(MotionFormat { linear: 128, angular: 64 })
+}
+
 /// A pose near to another one, or at rest, or anywhere.
 fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
     let anywhere = any_pose(rng, format);
@@ -162,7 +169,8 @@ fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
         0 => *from,
         // No farther than half the grid, which is as far as a step may lead.
         1 => Pose { at: anywhere.at.map(|at| at / 4), ..anywhere },
-        2..5 => Pose { at: step, turn: anywhere.turn, ..*from },
+        2 => Pose { at: step, turn: anywhere.turn, motion: anywhere.motion, flag: anywhere.flag, ..*from },
+        3..5 => Pose { at: step, turn: anywhere.turn, ..*from },
         _ => Pose { at: step, ..*from },
     }
 }

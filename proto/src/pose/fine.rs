@@ -42,7 +42,7 @@ mod priors;
 mod reference;
 mod scene;
 mod shape;
-mod space;
+pub(super) mod space;
 mod walk;
 
 /// What the trainer of the model needs: `cargo bench --bench cubes-trace -- --train FILE`.
@@ -103,6 +103,8 @@ pub struct Spent {
     pub flags: f32,
     /// Objects without a shared past.
     pub newcomers: f32,
+    /// Velocities.
+    pub motion: f32,
     /// Up to whole bytes.
     pub end: f32,
 }
@@ -110,7 +112,7 @@ pub struct Spent {
 impl Spent {
     /// All of it: eight times the bytes.
     pub fn total(&self) -> f32 {
-        self.membership + self.place + self.turn + self.flags + self.newcomers + self.end
+        self.membership + self.place + self.turn + self.flags + self.newcomers + self.motion + self.end
     }
 }
 
@@ -203,10 +205,10 @@ impl<'o, 's> Encoder<'o, 's> {
     /// Writes the end.
     pub fn finish(mut self) -> Spent {
         self.walk.newcomer(None).expect("a writer refuses nothing");
-        let [membership, place, turn, flags, newcomers] = self.walk.coder.spent();
+        let [membership, place, turn, flags, newcomers, motion] = self.walk.coder.spent();
         let bytes = self.walk.coder.encoder.finish();
-        let coded = membership + place + turn + flags + newcomers;
-        Spent { membership, place, turn, flags, newcomers, end: bytes as f32 * 8.0 - coded }
+        let coded = membership + place + turn + flags + newcomers + motion;
+        Spent { membership, place, turn, flags, newcomers, motion, end: bytes as f32 * 8.0 - coded }
     }
 }
 

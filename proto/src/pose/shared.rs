@@ -26,6 +26,11 @@
 //! one, one of 2 by the weights `TIPPED`; if it is, the whole turn, raw; else the three components minus the base's,
 //! numbers.
 //!
+//! # Motion
+//! Behind all that, if the format tells motion and the flag is not set: velocity and angular velocity about x, y and z, each as its distance
+//! from what [`super::motion`] foretells, rounded to the nearest (without a base: from 0), in 16 bits that wrap round: its length in bits, one of 17 by the weights
+//! `VELOCITIES`; if that is 1 to 15, raw: its sign (1 is below zero) and the bits below the highest one; length 16 is -32,768.
+//!
 //! Cost: [`code`] 100 ns, a [`Coded`] written 15 ns, read 200 ns; no allocation.
 
 pub mod steered;
@@ -36,7 +41,8 @@ pub(super) mod training;
 
 pub use self::symbols::Coded;
 use self::symbols::Symbols;
-use super::{MAX_AT, Pose, PoseFormat, Turning};
+use super::motion::{self, Forecast};
+use super::{MAX_AT, Motion, MotionFormat, Pose, PoseFormat, Turning};
 use crate::entropy::Decoder;
 use crate::time::GameTime;
 use crate::wire::WireError;
@@ -76,7 +82,12 @@ fn wire<S: Symbols>(
             let age_ms = stamp.millis().saturating_sub(time.millis());
             steered::wire(bits.into(), base, age_ms, pose, symbols)
         }
-        (Some((_, base)), turn) => wire_changes(turn, base, pose, symbols),
+        (Some((time, base)), turn) => {
+            wire_changes(turn, base, pose, symbols)?;
+            let age_us = stamp.whole_millis().since(time.whole_millis()).as_micros().min(u32::MAX.into()) as u32;
+            wire_motion(format, pose, |grid, pose| motion::foretell(format, grid, base, age_us, pose), symbols);
+            Ok(())
+        }
     }
 }
 
@@ -91,6 +102,8 @@ fn wire_alone<S: Symbols>(format: PoseFormat, pose: &mut Pose, symbols: &mut S) 
         wire_speed(&mut pose.speed, symbols)?;
     }
     wire_flag(&mut pose.flag, symbols);
+    let still = [Forecast { middle: 0.0, spread: 1.0 }; 6];
+    wire_motion(format, pose, |_, _| still, symbols);
     Ok(())
 }
 
@@ -151,6 +164,33 @@ fn wire_speed<S: Symbols>(speed: &mut i16, symbols: &mut S) -> Result<(), WireEr
     symbols.number_by(&mut wide, &tables::SPEEDS);
     *speed = i16::try_from(wide).map_err(|_| WireError::OutOfRange { what: "speed of a pose" })?;
     Ok(())
+}
+
+/// The motion, if the format tells it and the pose is not at rest: what is not as foretold, part by part.
+fn wire_motion<S: Symbols>(
+    format: PoseFormat,
+    pose: &mut Pose,
+    foretell: impl FnOnce(MotionFormat, &Pose) -> [Forecast; 6],
+    symbols: &mut S,
+) {
+    let Some(grid) = format.motion.filter(|_| !pose.flag) else {
+        pose.motion = Motion::default();
+        return;
+    };
+    let forecasts = foretell(grid, pose);
+    let mut parts = pose.motion.parts();
+    for (part, forecast) in parts.iter_mut().zip(forecasts) {
+        let middle = nearest(forecast.middle);
+        let mut off = part.wrapping_sub(middle);
+        symbols.short_number(&mut off, &tables::VELOCITIES);
+        *part = middle.wrapping_add(off);
+    }
+    pose.motion = Motion::of_parts(parts);
+}
+
+/// Halves away from zero. `f32::round` may be a call.
+fn nearest(value: f32) -> i16 {
+    (value + if value < 0.0 { -0.5 } else { 0.5 }) as i16
 }
 
 fn wire_flag<S: Symbols>(flag: &mut bool, symbols: &mut S) {

@@ -6,9 +6,9 @@ use super::*;
 use crate::message::example::any_pose;
 use crate::wire::{Measure, Reader, Writer};
 
-const WALKER: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
-const CUBE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 } };
-const BALL: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Fixed };
+const WALKER: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const CUBE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
+const BALL: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Fixed, motion: None };
 const FORMATS: [PoseFormat; 3] = [WALKER, CUBE, BALL];
 
 #[test]
@@ -105,8 +105,8 @@ fn what_tumbles_goes_on_as_it_did() {
 
 #[test]
 fn between_two_poses_the_way_is_straight_and_the_turn_the_shorter_one() {
-    let from = Pose { at: [0, -100, 7], turn: [250, 0, 0, 0], speed: 3, flag: true };
-    let to = Pose { at: [100, 100, 7], turn: [6, 0, 0, 0], speed: 5, flag: false };
+    let from = Pose { at: [0, -100, 7], turn: [250, 0, 0, 0], speed: 3, flag: true, ..Pose::default() };
+    let to = Pose { at: [100, 100, 7], turn: [6, 0, 0, 0], speed: 5, ..Pose::default() };
     let at = |t| between(&WALKER, (ms(100), &from), (ms(200), &to), ms(t));
     assert_eq!(at(150), Pose { at: [50, 0, 7], turn: [0, 0, 0, 0], ..from });
     assert_eq!(at(125), Pose { at: [25, -50, 7], turn: [253, 0, 0, 0], ..from });
@@ -129,4 +129,33 @@ fn nothing_overflows_at_the_ends_of_the_grid() {
 
 fn ms(millis: u64) -> GameTime {
     GameTime::from_millis(millis)
+}
+
+#[test]
+fn between_poses_that_tell_their_velocity_lies_the_curve_that_has_it() {
+    let grid = MotionFormat { linear: 256, angular: 64 };
+    let format = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: Some(grid) };
+    // Thrown up at 1 m/s under 10 m/s2, told 200 ms apart: back where it was, and 5 cm up in between.
+    let thrown =
+        |speed: f32| format.moving(Position::default(), [0.0, 0.0, 0.0, 1.0], Some(([0.0, 0.0, speed], [0.0; 3])));
+    let (up, down) = (thrown(1.0), thrown(-1.0));
+    let at =
+        |ms| between(&format, (GameTime::ZERO, &up), (GameTime::from_millis(200), &down), GameTime::from_millis(ms));
+    assert_eq!((at(0), at(200)), (up, down));
+    assert!((format.position(&at(100)).z - 0.05).abs() < 0.001, "{:?}", at(100));
+    let ahead = estimate(&format, (GameTime::ZERO, &up), None, GameTime::from_millis(100));
+    assert!((format.position(&ahead).z - 0.1).abs() < 0.001);
+}
+
+#[test]
+fn what_is_at_rest_has_no_velocity_and_stays() {
+    let grid = MotionFormat { linear: 256, angular: 64 };
+    let format = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: Some(grid) };
+    let rests = format.moving(Position::on_ground(1.0, 2.0), [0.0, 0.0, 0.0, 1.0], None);
+    assert!(rests.flag && format.fits(&rests));
+    assert_eq!(estimate(&format, (GameTime::ZERO, &rests), None, GameTime::from_millis(500)), rests);
+    let moves = Pose { motion: Motion { linear: [1, 0, 0], angular: [0; 3] }, ..rests };
+    assert!(!format.fits(&moves) && format.fits(&Pose { flag: false, ..moves }));
+    let mute = PoseFormat { motion: None, ..format };
+    assert!(mute.fits(&rests) && !mute.fits(&Pose { flag: false, ..moves }));
 }

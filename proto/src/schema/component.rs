@@ -57,7 +57,7 @@ impl Component {
             Codec::Flag => Self::Flag(Timeline::new(TIMELINE_CAPACITY)),
             Codec::Number { .. } => Self::Number(0),
             Codec::Text { .. } => Self::Text(String::new()),
-            Codec::Pose(_) => Self::Pose(Pose { at: [0; 3], turn: [0; 4], speed: 0, flag: false }),
+            Codec::Pose(_) => Self::Pose(Pose::UNKNOWN),
         }
     }
 

@@ -5,12 +5,12 @@
 
 use super::{
     Audience, Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind, MAX_COMPONENTS, MAX_EVENTS,
-    MAX_FIELDS, MAX_KINDS, Place, Problem, Schema, SchemaError, Sight,
+    MAX_FIELDS, MAX_KINDS, Place, Problem, Schema, SchemaError, Sight, Sync,
 };
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
 use crate::control::game::pose::Turn as PbTurn;
-use crate::pose::{PoseFormat, Turning};
+use crate::pose::{MotionFormat, PoseFormat, Turning};
 
 impl TryFrom<pb::Schema> for Schema {
     type Error = SchemaError;
@@ -42,7 +42,12 @@ fn read_kind(place: &Place, message: pb::Kind) -> Result<Kind, SchemaError> {
         far_ms: message.far_ms,
     });
     let components = message.components.into_iter().map(|component| read_component(&place, component));
-    Ok(Kind { name: message.name, components: components.collect::<Result<_, _>>()?, sight, freshness })
+    let sync = match message.sync.try_into() {
+        Ok(pb::kind::Sync::Interpolated) => Sync::Interpolated,
+        Ok(pb::kind::Sync::Simulated) => Sync::Simulated,
+        Err(_) => return Err(place.error(Problem::Unknown { what: "way of synchronising" })),
+    };
+    Ok(Kind { name: message.name, components: components.collect::<Result<_, _>>()?, sight, freshness, sync })
 }
 
 /// 0 and 0: as far as the room says.
@@ -84,7 +89,11 @@ fn read_pose(place: &Place, message: pb::Pose) -> Result<PoseFormat, SchemaError
         Some(PbTurn::Free(pb::pose::Free { bits })) => Turning::Free { bits: narrow(bits) },
         None => return Err(place.error(Problem::Unknown { what: "way of turning" })),
     };
-    Ok(PoseFormat { per_metre: u16::try_from(message.per_metre).unwrap_or(u16::MAX), turn })
+    let narrow = |units: u32| u16::try_from(units).unwrap_or(u16::MAX);
+    let motion = message
+        .motion
+        .map(|pb::pose::Motion { linear, angular }| MotionFormat { linear: narrow(linear), angular: narrow(angular) });
+    Ok(PoseFormat { per_metre: narrow(message.per_metre), turn, motion })
 }
 
 fn read_event(place: &Place, message: pb::EventKind) -> Result<EventKind, SchemaError> {
@@ -121,7 +130,11 @@ impl From<&Kind> for pb::Kind {
         let components = kind.components.iter().map(pb::Component::from).collect();
         let Freshness { engaged_ms, near_m, near_ms, far_ms } = kind.freshness;
         let freshness = Some(pb::Freshness { engaged_ms, near_m, near_ms, far_ms });
-        Self { name: kind.name.clone(), components, inner, outer, freshness }
+        let sync = match kind.sync {
+            Sync::Interpolated => pb::kind::Sync::Interpolated,
+            Sync::Simulated => pb::kind::Sync::Simulated,
+        };
+        Self { name: kind.name.clone(), components, inner, outer, freshness, sync: sync.into() }
     }
 }
 
@@ -151,7 +164,11 @@ impl From<&PoseFormat> for pb::Pose {
             Turning::Yaw { bits } => PbTurn::Yaw(pb::pose::Yaw { bits: bits.into() }),
             Turning::Free { bits } => PbTurn::Free(pb::pose::Free { bits: bits.into() }),
         };
-        Self { per_metre: format.per_metre.into(), turn: Some(turn) }
+        let motion = format.motion.map(|MotionFormat { linear, angular }| pb::pose::Motion {
+            linear: linear.into(),
+            angular: angular.into(),
+        });
+        Self { per_metre: format.per_metre.into(), turn: Some(turn), motion }
     }
 }
 

@@ -39,7 +39,8 @@ impl Schema {
     /// its team), `cube` (free, 9 bits, 512 units a metre), `ball` (fixed, 16 units a metre; fresher than others).
     pub fn example_with_poses() -> Self {
         let mut schema = Self::example();
-        let pose = |per_metre, turn| ComponentSpec::public("pose", Codec::Pose(PoseFormat { per_metre, turn }));
+        let pose =
+            |per_metre, turn| ComponentSpec::public("pose", Codec::Pose(PoseFormat { per_metre, turn, motion: None }));
         let kind = |name: &str, components| Kind { name: name.into(), components, ..Kind::default() };
         let name = ComponentSpec::team("name", Codec::Text { max_bytes: 32 });
         let fresher = Freshness { engaged_ms: 20, near_m: 5.5, near_ms: 30, far_ms: 40 };

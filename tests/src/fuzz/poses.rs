@@ -15,9 +15,9 @@ use ambit_proto::time::GameTime;
 use super::choices::{Choices, put_bytes};
 
 const FORMATS: [PoseFormat; 3] = [
-    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } },
-    PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 } },
-    PoseFormat { per_metre: 16, turn: Turning::Fixed },
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None },
+    PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None },
+    PoseFormat { per_metre: 16, turn: Turning::Fixed, motion: None },
 ];
 const OBJECTS: u16 = 24;
 /// Number of the last datagram that the client has got.

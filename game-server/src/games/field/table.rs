@@ -35,7 +35,7 @@ pub(super) const DIED: u8 = 3;
 pub(super) const RETURNED: u8 = 4;
 
 /// Centimetres, and 256 headings: 1.4 degrees each.
-const STEERED_FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+const STEERED_FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
 

@@ -157,7 +157,7 @@ fn error(format: PoseFormat, base: (GameTime, &Pose), now: GameTime, pose: &Pose
 mod tests {
     use super::*;
 
-    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 
     #[test]
     fn what_is_looked_up_is_coded_against_its_base_and_once_only() {

@@ -225,7 +225,7 @@ mod tests {
     use crate::network::replication::freshness::Rates;
     use crate::network::replication::poses::Look;
 
-    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
     const OBJECTS: u16 = 200;
 
     #[test]

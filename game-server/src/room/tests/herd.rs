@@ -8,9 +8,9 @@ use super::super::*;
 use crate::logic::statics::Block;
 
 /// Yaw of 8 bits, centimetres.
-pub(super) const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+pub(super) const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 /// Turns freely.
-pub(super) const FREE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 } };
+pub(super) const FREE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
 
 /// See the module. Each avatar goes its way by dice of its own.
 pub(super) struct Herd {

@@ -18,10 +18,12 @@ pub enum Category {
     Flags,
     /// Objects without a shared past: their slots and poses.
     Newcomers,
+    /// Velocities.
+    Motion,
 }
 
 /// How many there are.
-pub const CATEGORIES: usize = 5;
+pub const CATEGORIES: usize = 6;
 
 /// Parts that the numbers of [`Coder::among`] share.
 pub const TOTAL: u32 = 1 << TOTAL_BITS;

@@ -3,35 +3,35 @@
 //! Only additions, multiplications, divisions and square roots, each rounded by itself in a written order: the same
 //! bits on every machine, and so fit to decide what is coded. Angles in radians; a quaternion is x, y, z, w.
 
-pub(super) type Vector = [f32; 3];
-pub(super) type Quaternion = [f32; 4];
+pub(in crate::pose) type Vector = [f32; 3];
+pub(in crate::pose) type Quaternion = [f32; 4];
 
-pub(super) fn add(a: Vector, b: Vector) -> Vector {
+pub(in crate::pose) fn add(a: Vector, b: Vector) -> Vector {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-pub(super) fn sub(a: Vector, b: Vector) -> Vector {
+pub(in crate::pose) fn sub(a: Vector, b: Vector) -> Vector {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-pub(super) fn scale(a: Vector, by: f32) -> Vector {
+pub(in crate::pose) fn scale(a: Vector, by: f32) -> Vector {
     [a[0] * by, a[1] * by, a[2] * by]
 }
 
-pub(super) fn dot(a: Vector, b: Vector) -> f32 {
+pub(in crate::pose) fn dot(a: Vector, b: Vector) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-pub(super) fn cross(a: Vector, b: Vector) -> Vector {
+pub(in crate::pose) fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-pub(super) fn length(a: Vector) -> f32 {
+pub(in crate::pose) fn length(a: Vector) -> f32 {
     dot(a, a).sqrt()
 }
 
 /// First `b`, then `a`.
-pub(super) fn compose(a: Quaternion, b: Quaternion) -> Quaternion {
+pub(in crate::pose) fn compose(a: Quaternion, b: Quaternion) -> Quaternion {
     [
         a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
         a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
@@ -40,24 +40,24 @@ pub(super) fn compose(a: Quaternion, b: Quaternion) -> Quaternion {
     ]
 }
 
-pub(super) fn back(a: Quaternion) -> Quaternion {
+pub(in crate::pose) fn back(a: Quaternion) -> Quaternion {
     [-a[0], -a[1], -a[2], a[3]]
 }
 
-pub(super) fn rotate(by: Quaternion, v: Vector) -> Vector {
+pub(in crate::pose) fn rotate(by: Quaternion, v: Vector) -> Vector {
     let axis = [by[0], by[1], by[2]];
     let twice = scale(cross(axis, v), 2.0);
     add(add(v, scale(twice, by[3])), cross(axis, twice))
 }
 
 /// At length 1; upright if it has none.
-pub(super) fn unit(a: Quaternion) -> Quaternion {
+pub(in crate::pose) fn unit(a: Quaternion) -> Quaternion {
     let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]).sqrt();
     if length < 1e-6 { [0.0, 0.0, 0.0, 1.0] } else { [a[0] / length, a[1] / length, a[2] / length, a[3] / length] }
 }
 
 /// The rotation from `a` to `b` as axis times angle, close for angles below a right one.
-pub(super) fn turn_between(a: Quaternion, b: Quaternion) -> Vector {
+pub(in crate::pose) fn turn_between(a: Quaternion, b: Quaternion) -> Vector {
     let d = compose(b, back(a));
     let sign = if d[3] < 0.0 { -1.0 } else { 1.0 };
     let axis = [d[0] * sign, d[1] * sign, d[2] * sign];
@@ -67,7 +67,7 @@ pub(super) fn turn_between(a: Quaternion, b: Quaternion) -> Vector {
 }
 
 /// The rotation about an axis by an angle, given as their product.
-pub(super) fn rotation(turn: Vector) -> Quaternion {
+pub(in crate::pose) fn rotation(turn: Vector) -> Quaternion {
     let half = scale(turn, 0.5);
     let t = dot(half, half).min(9.0);
     let sine = 1.0 - t * (1.0 / 6.0 - t * (1.0 / 120.0 - t * (1.0 / 5_040.0)));
@@ -76,13 +76,13 @@ pub(super) fn rotation(turn: Vector) -> Quaternion {
 }
 
 /// Half the height of a cube of edge 2 that is turned like this.
-pub(super) fn support(q: Quaternion) -> f32 {
+pub(in crate::pose) fn support(q: Quaternion) -> f32 {
     let [x, y, z, w] = q;
     (2.0 * (x * z - w * y)).abs() + (2.0 * (y * z + w * x)).abs() + (1.0 - 2.0 * (x * x + y * y)).abs()
 }
 
 /// Close to log2 (within 0.01), of what is above zero.
-pub(super) fn log2(value: f32) -> f32 {
+pub(in crate::pose) fn log2(value: f32) -> f32 {
     let bits = value.to_bits();
     let exponent = (bits >> 23) as i32 - 127;
     let mantissa = f32::from_bits(bits & 0x7f_ffff | 0x3f80_0000);
@@ -90,7 +90,7 @@ pub(super) fn log2(value: f32) -> f32 {
 }
 
 /// Close to 2 to the power of `value` (within 0.3 %), which is from -100 to 100.
-pub(super) fn exp2(value: f32) -> f32 {
+pub(in crate::pose) fn exp2(value: f32) -> f32 {
     let whole = floor(value);
     let part = value - whole as f32;
     f32::from_bits(((whole + 127) as u32) << 23) * (1.0 + part * (0.657 + part * 0.343))
@@ -98,7 +98,7 @@ pub(super) fn exp2(value: f32) -> f32 {
 
 /// The next whole number below, of what fits; `f32::floor` may be a call.
 #[inline]
-pub(super) fn floor(value: f32) -> i32 {
+pub(in crate::pose) fn floor(value: f32) -> i32 {
     let toward_zero = value as i32;
     toward_zero - i32::from(toward_zero as f32 > value)
 }

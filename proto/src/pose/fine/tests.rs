@@ -3,11 +3,11 @@
 use super::*;
 use crate::pose::{MAX_AT, Turning};
 
-const FREE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 } };
-const FINEST: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 } };
-const COARSE: PoseFormat = PoseFormat { per_metre: 20, turn: Turning::Free { bits: 5 } };
-const WALKER: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
-const SLIDER: PoseFormat = PoseFormat { per_metre: 256, turn: Turning::Fixed };
+const FREE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
+const FINEST: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None };
+const COARSE: PoseFormat = PoseFormat { per_metre: 20, turn: Turning::Free { bits: 5 }, motion: None };
+const WALKER: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const SLIDER: PoseFormat = PoseFormat { per_metre: 256, turn: Turning::Fixed, motion: None };
 
 /// The world's step.
 const TICK_US: u32 = 16_667;
@@ -69,7 +69,7 @@ impl Body {
                 ([largest as u16, steps[0] as u16, steps[1] as u16, steps[2] as u16], 0)
             }
         };
-        Pose { at, turn, speed, flag: self.rests }
+        Pose { at, turn, speed, flag: self.rests, ..Pose::default() }
     }
 }
 

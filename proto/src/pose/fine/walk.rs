@@ -13,7 +13,7 @@ use super::past::{Past, picks};
 use super::scene::Scene;
 use super::space::{Vector, dot, length, sub};
 use super::{Known, MAX_STEP};
-use crate::pose::{MAX_AT, Pose, Turning};
+use crate::pose::{MAX_AT, Motion, Pose, Turning, motion};
 use crate::wire::WireError;
 
 /// How fast probabilities by context adapt: by 1/64 of what is missing.
@@ -88,6 +88,7 @@ impl<'s, C: Coder> Walk<'s, C> {
         let past = Past::new(known, self.scene.origin, &self.scene.reference);
         let past = if is_reference { past.of_reference() } else { past };
         self.motion(known, &past, &mut pose)?;
+        self.velocities(known, &mut pose)?;
         self.whole(pose).map(Some)
     }
 
@@ -102,6 +103,28 @@ impl<'s, C: Coder> Walk<'s, C> {
         let way = sub(base, now.at);
         let edges: [f32; 4] = [512.0, 700.0, 1_000.0, 1_500.0];
         edges.iter().filter(|edge| dot(way, way) >= *edge * *edge).count()
+    }
+
+    /// How it goes on, by its base and what is known of the pose by now.
+    fn velocities(&mut self, known: &Known<'_>, pose: &mut Pose) -> Result<(), WireError> {
+        let Some(grid) = known.format.motion.filter(|_| !pose.flag) else {
+            pose.motion = Motion::default();
+            return Ok(());
+        };
+        let base = &known.history[0];
+        self.told_motion(motion::foretell(known.format, grid, &base.pose, base.age_us, pose), pose)
+    }
+
+    fn told_motion(&mut self, forecasts: [motion::Forecast; 6], pose: &mut Pose) -> Result<(), WireError> {
+        self.coder.category(Category::Motion);
+        let curve = self.scene.trained.curves.of(0, PLAIN);
+        let mut parts = pose.motion.parts();
+        for (part, forecast) in parts.iter_mut().zip(forecasts) {
+            let told = number(&mut self.coder, (*part).into(), forecast.middle, forecast.spread, curve);
+            *part = motion::narrow(told.into())?;
+        }
+        pose.motion = Motion::of_parts(parts);
+        Ok(())
     }
 
     /// Place and turn. What stands on something turns first: that tells how it has rolled and how high it is.

@@ -87,7 +87,7 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
 
 #[test]
 fn a_base_that_nobody_named_is_no_base() {
-    let format = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+    let format = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
     let (pose, stamp) = (Pose::default(), GameTime::from_millis(1_000));
     let receiver = BTreeMap::from([(3, Known { tenant: 0, format, kept: Kept::new(0) })]);
     let read = |mode, acked, slot| {
@@ -464,7 +464,7 @@ impl Scene {
 /// A slot's kind of object stays the same, so that whoever was told late of a new tenant can read of the old.
 fn format_of(slot: u16) -> PoseFormat {
     let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed][usize::from(slot) % 3];
-    PoseFormat { per_metre: 100, turn }
+    PoseFormat { per_metre: 100, turn, motion: None }
 }
 
 impl AckedSet {

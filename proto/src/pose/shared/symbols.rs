@@ -1,7 +1,7 @@
 //! Symbols in and out: one description of a pose serves the server's cache and the client's decoder.
 //!
 //! Each symbol takes a part of 0 .. 2^15. Invariant: a [`Coded`] holds at most [`MAX_SYMBOLS`], which the longest
-//! description (an absolute pose that turns freely) does not reach.
+//! description (far from its base, turned, in motion: 35) does not reach.
 
 use crate::entropy::{Decoder, Encoder};
 
@@ -10,7 +10,7 @@ pub(crate) const TOTAL_BITS: u32 = 15;
 /// All symbols' parts add up to this.
 pub(crate) const TOTAL: u32 = 1 << TOTAL_BITS;
 /// Symbols of a pose, at most.
-pub(crate) const MAX_SYMBOLS: usize = 24;
+pub(crate) const MAX_SYMBOLS: usize = 36;
 
 /// The symbols of a pose relative to a base, ready to be written any number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,23 @@ pub(crate) trait Symbols: Sized {
     /// A whole number, mostly near zero.
     fn number(&mut self, value: &mut i32) {
         self.number_by(value, &CLASSES);
+    }
+
+    /// Any number of 16 bits whose length has this table, in two symbols.
+    fn short_number(&mut self, value: &mut i16, classes: &[u16; 17]) {
+        let magnitude = value.unsigned_abs();
+        let mut class = 16 - magnitude.leading_zeros();
+        self.one_of(&mut class, classes);
+        if class == 0 || class == 16 {
+            // Of 16 bits there is one only.
+            *value = if class == 0 { 0 } else { i16::MIN };
+            return;
+        }
+        let below = class - 1;
+        let mut bits = u32::from(*value < 0) << below | u32::from(magnitude) & ((1 << below) - 1);
+        self.raw(&mut bits, class);
+        let magnitude = (1 << below | bits & ((1 << below) - 1)) as i16;
+        *value = if bits >> below == 1 { -magnitude } else { magnitude };
     }
 
     /// A whole number whose length in bits has this table.

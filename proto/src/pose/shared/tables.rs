@@ -46,6 +46,9 @@ pub(super) const SPEEDS: [u16; 32] = starts(&[
     1, 1,
 ]);
 
+/// Lengths of how far a velocity is from what was foretold, in grid units.
+pub(super) const VELOCITIES: [u16; 17] = starts(&[60, 80, 110, 140, 150, 140, 110, 70, 40, 20, 10, 5, 3, 2, 1, 1, 1]);
+
 pub(crate) static TABLES: Tables = Tables {
     turn: [
         [

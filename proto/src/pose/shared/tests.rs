@@ -40,7 +40,7 @@ fn the_cost_is_what_the_coder_takes() {
 
 #[test]
 fn what_stands_still_costs_a_bit() {
-    for format in [walker(8), PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 } }] {
+    for format in [walker(8), PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None }] {
         let pose = format.pose(Position::on_ground(50.0, 60.0), 1.0, 0.0);
         let bits = code(&format, Some((GameTime::ZERO, &pose)), GameTime::from_millis(5_000), &pose).bits();
         assert!(bits <= 2, "{bits} bits, {format:?}");
@@ -118,9 +118,9 @@ fn any_format(rng: &mut fastrand::Rng) -> PoseFormat {
         1 => Turning::Free { bits: rng.u8(5..=15) },
         _ => Turning::Yaw { bits: rng.u8(4..=12) },
     };
-    PoseFormat { per_metre: rng.u16(1..=4_096), turn }
+    PoseFormat { per_metre: rng.u16(1..=4_096), turn, motion: None }
 }
 
 fn walker(bits: u8) -> PoseFormat {
-    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits } }
+    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits }, motion: None }
 }

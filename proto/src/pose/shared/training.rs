@@ -10,7 +10,7 @@ use super::{Pose, PoseFormat, Turning, code};
 use crate::space::Position;
 use crate::time::GameTime;
 
-pub(crate) const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
+pub(crate) const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
 const BITS: u32 = 8;
 const WALKS: u64 = 400;
 const STEPS: usize = 400;

@@ -15,8 +15,8 @@ const CUBE: u8 = 1;
 const POST: u8 = 2;
 const FUEL: u8 = 1;
 
-const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 } };
-const CUBES: PoseFormat = PoseFormat { per_metre: 1_000, turn: Turning::Free { bits: 9 } };
+const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const CUBES: PoseFormat = PoseFormat { per_metre: 1_000, turn: Turning::Free { bits: 9 }, motion: None };
 
 #[test]
 fn position_cell_and_component_follow_from_the_pose() {

@@ -8,7 +8,7 @@ use crate::pose::fine::Known;
 use crate::pose::fine::coder::{Category, Coder};
 use crate::pose::fine::number::number;
 use crate::pose::fine::past::Past;
-use crate::pose::{Pose, PoseFormat, Turning};
+use crate::pose::{Pose, PoseFormat, Turning, motion};
 use crate::wire::WireError;
 
 /// That a newcomer follows: the first, and another one.
@@ -45,6 +45,7 @@ impl<C: Coder> Walk<'_, C> {
         let past = Past::new(&known, self.scene.origin, &self.scene.reference);
         let mut pose = Pose { flag: self.coder.bit(pose.flag, HALF), ..*pose };
         self.motion(&known, &past, &mut pose)?;
+        self.velocities(&known, &mut pose)?;
         self.coder.category(Category::Newcomers);
         self.whole(pose)
     }
@@ -70,6 +71,11 @@ impl<C: Coder> Walk<'_, C> {
                     read.turn[part] = self.raw(pose.turn[part], bits);
                 }
             }
+        }
+        if format.motion.is_some() && !read.flag {
+            read.motion = pose.motion;
+            self.told_motion([motion::Forecast { middle: 0.0, spread: 32.0 }; 6], &mut read)?;
+            self.coder.category(Category::Newcomers);
         }
         self.whole(read)
     }
