@@ -165,6 +165,11 @@ impl<'o, 's> Encoder<'o, 's> {
         self.walk.reference(known, pose).expect("a writer refuses nothing");
     }
 
+    /// Which slot the reference has that follows, if there is one.
+    pub(super) fn names_reference(&mut self, slot: Option<u16>) {
+        self.walk.reference_slot(slot).expect("a writer refuses nothing");
+    }
+
     /// The next candidate, and its pose if it is in.
     ///
     /// # Panics
@@ -226,6 +231,11 @@ impl<'d, 's> Decoder<'d, 's> {
     /// The pose of the reference if it is in.
     pub fn reference(&mut self, known: &Known<'_>) -> Result<Option<Pose>, WireError> {
         self.walk.reference(known, None)
+    }
+
+    /// The slot of the reference that follows, if there is one.
+    pub(super) fn reference_named(&mut self) -> Result<Option<u16>, WireError> {
+        self.walk.reference_slot(None)
     }
 
     /// The pose of the next candidate if it is in.

@@ -17,7 +17,9 @@
 //!    and nine times 1; then the bits below the highest one, raw. Length 0 is the end;
 //! 3. the mode: window, old or absolute: one of 3 symbols of the weights 250, 3 and 3.
 //!
-//! How weights become symbols stands in [`super::shared`]. At the fine level, an object in mode `Window` is a candidate that is in,
+//! How weights become symbols stands in [`super::shared`]. At the fine level, before all places: whether an object is told as the *reference*,
+//! one bit of even chance; if so its slot, a number as [`super::fine`] codes them (middle 0, spread 8), and its pose, whose mode is `Window`:
+//! it is the object that others move with, such as the player's own, and does not stand among the others. An object in mode `Window` is a candidate that is in,
 //! any other is the pose of a newcomer; behind the end of the places there is the end of newcomers.
 //!
 //! # Bases
@@ -127,6 +129,8 @@ pub struct SectionWriter<'o> {
     header_bytes: usize,
     /// Ages for the fine level; kept for its storage.
     seen: Vec<Seen>,
+    /// Whether it is known if there is a reference.
+    begun: bool,
 }
 
 enum Stream<'o> {
@@ -157,7 +161,13 @@ impl<'o> SectionWriter<'o> {
         let mut writer = Writer::new(out);
         { *header }.wire(&mut writer).expect("a writer refuses nothing");
         let header_bytes = writer.finish();
-        Self { stream: stream(Encoder::new(out)), slots: Slots::default(), header_bytes, seen: Vec::new() }
+        Self {
+            stream: stream(Encoder::new(out)),
+            slots: Slots::default(),
+            header_bytes,
+            seen: Vec::new(),
+            begun: false,
+        }
     }
 
     /// Adds a pose at the shared level: what [`super::code`] has made of it and of the base of this mode.
@@ -185,6 +195,9 @@ impl<'o> SectionWriter<'o> {
         pose: &Pose,
     ) {
         let Stream::Fine(encoder) = &mut self.stream else { panic!("a section has one level") };
+        if !std::mem::replace(&mut self.begun, true) {
+            encoder.names_reference(None);
+        }
         self.slots.write(slot, mode, encoder.stream());
         take_seen(history, stamp, &mut self.seen);
         let known = Known { format: *format, half_edge_m: 0.0, history: &self.seen };
@@ -192,6 +205,25 @@ impl<'o> SectionWriter<'o> {
             Mode::Window => encoder.object(&known, Some(pose)),
             Mode::Old | Mode::Absolute => encoder.stranger(&known, pose),
         }
+    }
+
+    /// Adds the pose of the object that others move with, before all others; told as [`SectionWriter::fine`] does in mode `Window`.
+    ///
+    /// # Panics
+    /// When the section is of the shared level, or not at its beginning: our bug.
+    pub fn reference(
+        &mut self,
+        slot: u16,
+        format: &PoseFormat,
+        history: &[(GameTime, Pose)],
+        stamp: GameTime,
+        pose: &Pose,
+    ) {
+        let Stream::Fine(encoder) = &mut self.stream else { panic!("a section has one level") };
+        assert!(!std::mem::replace(&mut self.begun, true), "the reference comes first");
+        encoder.names_reference(Some(slot));
+        take_seen(history, stamp, &mut self.seen);
+        encoder.reference(&Known { format: *format, half_edge_m: 0.0, history: &self.seen }, Some(pose));
     }
 
     /// How many bytes the section has if it is finished now; at most two less, at the fine level three.
@@ -216,6 +248,9 @@ impl<'o> SectionWriter<'o> {
                 encoder.finish();
             }
             Stream::Fine(mut encoder) => {
+                if !self.begun {
+                    encoder.names_reference(None);
+                }
                 self.slots.write_end(encoder.stream());
                 encoder.finish();
             }
@@ -285,7 +320,23 @@ fn read_fine(
     let mut scene = Scene::default();
     let mut decoder = fine::Decoder::new(decoder, &mut scene);
     let (mut slots, mut history, mut seen) = (Slots::default(), Vec::new(), Vec::new());
+    let reference = decoder.reference_named()?;
+    if let Some(slot) = reference {
+        let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
+        base_of(slot, Mode::Window, header, kept)?;
+        header.acked.iter().for_each(|acked| kept.history(acked, &mut history));
+        take_seen(&history, stamp, &mut seen);
+        let known = Known { format: *format, half_edge_m: 0.0, history: &seen };
+        let pose = decoder.reference(&known)?.ok_or(WireError::OutOfRange { what: "pose that is not in" })?;
+        check(decoder.stream())?;
+        if kept.admits(header.number) {
+            out.push((slot, pose));
+        }
+    }
     while let Some((slot, mode)) = slots.read(decoder.stream())? {
+        if reference == Some(slot) {
+            return Err(WireError::OutOfRange { what: "slot of a pose" }.into());
+        }
         let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
         let base = base_of(slot, mode, header, kept)?.map(|entry| (entry.stamp, entry.pose));
         if let (Mode::Window, Some(acked)) = (mode, header.acked) {

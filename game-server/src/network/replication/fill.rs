@@ -27,6 +27,8 @@ const CARE_X256: u64 = 16 * 256;
 /// Room that a pose must find at the fine level, in bits: contexts that expect a little motion make a jump (a portal, a new round) longer
 /// than its plain form. A section that comes out too long in spite of this does not leave.
 const FINE_BITS: usize = 448;
+/// What names the reference, at most.
+const REFERENCE_BITS: usize = 32;
 /// A section with less than that is not worth its header.
 const LEAST_BYTES: usize = FRAME_BYTES + 8;
 /// Poses that don't fit before nobody looks for smaller ones any more.
@@ -63,6 +65,8 @@ pub struct Section<'s> {
     pub cache: &'s CodeCache,
     /// What the client is known to have.
     pub numbers: &'s Numbers,
+    /// The slot of the client's avatar.
+    pub own: Option<u16>,
     /// Where the client's avatar is.
     pub viewer: [f32; 2],
     /// How long it may be.
@@ -94,6 +98,10 @@ impl Section<'_> {
         header.wire(&mut measure).expect("a measure refuses nothing");
         let mut filled = Filled { header_bits: measure.bits(), ..Filled::default() };
         let mut writer = SectionWriter::with_scene(out, &header, scene);
+        if level == Level::Fine {
+            self.write_reference(&mut writer, poses, chosen, history, written);
+            filled.poses = written.len() as u32;
+        }
         for candidate in chosen.drain(..) {
             if !poses.holds(candidate.slot, candidate.base, window, self.numbers) {
                 // It is looked at again at the next tick.
@@ -164,6 +172,29 @@ impl Section<'_> {
         buffers.chosen.sort_unstable_by_key(|candidate| candidate.slot);
     }
 
+    /// What others move with goes first: the avatar, if it is told relative to a pose that the client has.
+    fn write_reference(
+        &self,
+        writer: &mut SectionWriter<'_>,
+        poses: &Poses,
+        chosen: &mut Vec<Candidate>,
+        history: &mut Vec<(GameTime, Pose)>,
+        written: &mut Vec<Candidate>,
+    ) {
+        let Some(index) = chosen.iter().position(|candidate| Some(candidate.slot) == self.own) else { return };
+        let candidate = chosen[index];
+        let Scene { source, .. } = self.scene;
+        let room = writer.bytes() + candidate.bytes_at_most(REFERENCE_BITS) <= self.most_bytes;
+        let holds = poses.holds(candidate.slot, candidate.base, self.numbers.window(), self.numbers);
+        let in_window = room && holds && mode(candidate.base) == Mode::Window;
+        if in_window && poses.history(candidate.slot, candidate.base, self.numbers, source.book, history) {
+            let pose = source.book.newest(candidate.pose_slot);
+            writer.reference(candidate.slot, self.format(&candidate), history, source.stamp, pose);
+            chosen.remove(index);
+            written.push(candidate);
+        }
+    }
+
     fn write_fine(
         &self,
         writer: &mut SectionWriter<'_>,
@@ -216,7 +247,7 @@ fn mode(base: Base) -> Mode {
 #[cfg(test)]
 mod tests {
     use ambit_proto::pose::Turning;
-    use ambit_proto::schema::Freshness;
+    use ambit_proto::schema::{Freshness, Sync};
     use ambit_proto::space::Position;
 
     use super::*;
@@ -318,14 +349,15 @@ mod tests {
                 }
                 self.book.note(slot, stamp, pose, [x, 0.0]);
             }
-            let rates = [Rates::of(&Freshness::default())];
+            let rates = [Rates::of(&Freshness::default(), Sync::Interpolated)];
             let source = Source { book: &self.book, formats: &[YAW], stamp, tick_hz: 20 };
             let scene = Scene { source, rates: &rates, shared: true };
             let look = Look { viewer: [0.0; 2], most: usize::MAX, typical_x256: 0 };
             self.poses.collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
             let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
             (0..self.slices).for_each(|_| self.numbers.sent(stamp, false));
-            let section = Section { scene, cache: &self.cache, numbers: &self.numbers, viewer: [0.0; 2], most_bytes };
+            let section =
+                Section { scene, cache: &self.cache, numbers: &self.numbers, own: None, viewer: [0.0; 2], most_bytes };
             let filled = section.fill(&mut self.poses, &mut self.due, &mut self.buffers, &mut self.section);
             self.numbers.sent(stamp, filled.poses > 0);
             let left: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();

@@ -8,7 +8,7 @@
 //! order: far objects are four times beyond their target age before near ones are beyond theirs, and those four times before
 //! what the player fights is.
 
-use ambit_proto::schema::{Freshness, Kind, Schema};
+use ambit_proto::schema::{Freshness, Kind, Schema, Sync};
 
 /// How much a player cares about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,21 +39,23 @@ pub struct Rates {
     per_ms: [f32; 3],
     /// By class: the target age.
     target_ms: [u32; 3],
+    /// Whether clients go on by their own physics, which the host does not foretell.
+    pub simulated: bool,
 }
 
 impl Rates {
     /// Of a kind.
-    pub fn of(freshness: &Freshness) -> Self {
+    pub fn of(freshness: &Freshness, sync: Sync) -> Self {
         let target = |ms: u32| 1.0 / ms.max(1) as f32;
         let per_ms =
             [ORDER * ORDER * target(freshness.engaged_ms), ORDER * target(freshness.near_ms), target(freshness.far_ms)];
         let target_ms = [freshness.engaged_ms, freshness.near_ms, freshness.far_ms];
-        Rates { near_m: freshness.near_m, per_ms, target_ms }
+        Rates { near_m: freshness.near_m, per_ms, target_ms, simulated: sync == Sync::Simulated }
     }
 
     /// Of all kinds of a schema.
     pub fn of_schema(schema: &Schema) -> Vec<Self> {
-        schema.kinds.iter().map(|kind: &Kind| Rates::of(&kind.freshness)).collect()
+        schema.kinds.iter().map(|kind: &Kind| Rates::of(&kind.freshness, kind.sync)).collect()
     }
 
     /// The class of an object that the player is not engaged with.
@@ -90,7 +92,8 @@ mod tests {
 
     #[test]
     fn classes_degrade_in_order() {
-        let rates = Rates::of(&Freshness { engaged_ms: 50, near_m: 15.0, near_ms: 100, far_ms: 400 });
+        let rates =
+            Rates::of(&Freshness { engaged_ms: 50, near_m: 15.0, near_ms: 100, far_ms: 400 }, Sync::Interpolated);
         // A far object that waits for four times its target is worth a near one at its target.
         assert_eq!(rates.priority(Class::Far, 1_600), rates.priority(Class::Near, 100));
         assert_eq!(rates.priority(Class::Near, 400), rates.priority(Class::Engaged, 50));
@@ -100,7 +103,7 @@ mod tests {
 
     #[test]
     fn tolerance_grows_with_distance_up_to_a_bound() {
-        let rates = Rates::of(&Freshness::default());
+        let rates = Rates::of(&Freshness::default(), Sync::Interpolated);
         assert_eq!(
             [0.0, 15.0, 22.9, 23.1, 1_000.0].map(|metres| rates.tolerance(metres)),
             [1, 1, 1, 2, MOST_TOLERATED]

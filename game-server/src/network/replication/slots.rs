@@ -255,6 +255,11 @@ impl Slots {
         self.touch(object, gained, at);
     }
 
+    /// The slot of an object that the client follows.
+    pub fn slot_of(&self, object: ObjectId) -> Option<u16> {
+        self.by_object.get(&object).copied()
+    }
+
     /// The objects that the client is told of, by their slots.
     pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
         let followed = self.entries.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::pose::Motion;
 use ambit_proto::time::GameTime;
 
 use super::cache::{CodeCache, Key, Source};
@@ -17,6 +18,8 @@ use super::poses::Scene;
 const REST_AGAIN_MS: u64 = 150;
 /// What a pose of rest is worth, for one of an object that stirs and has waited as long.
 const REST_WORTH: f32 = 2.0;
+/// What an awake object that keeps still is worth, for one that moves; reference 000 has 10 for 100.
+const STILL_WORTH: f32 = 0.1;
 /// How far the newest of the window is ahead of the oldest.
 const WINDOW: u64 = 32;
 /// No datagram: at 240 a second it would be the last of half a year.
@@ -164,6 +167,9 @@ impl Track {
             return false;
         }
         let (rates, distance_m) = self.rates(scene, viewer);
+        if rates.simulated {
+            return false;
+        }
         let tolerance = rates.tolerance(distance_m);
         let is_fresh = self.waited_ms(scene.source.stamp) < rates.target_ms(self.class_at(rates, distance_m));
         if error > tolerance || !is_fresh {
@@ -176,13 +182,18 @@ impl Track {
         of_last.is_some_and(|error| error <= tolerance)
     }
 
-    /// What it is worth: what it has waited, times the rate of its class; and more for what has come to rest, since that is told
-    /// once and for all.
+    /// What it is worth: what it has waited, times the rate of its class; more for what has come to rest, since that is told
+    /// once and for all, and less for what clients simulate and is awake without moving.
     pub(super) fn priority(&self, scene: Scene<'_>, viewer: [f32; 2], since: GameTime, stirs: bool) -> f32 {
         let (rates, distance_m) = self.rates(scene, viewer);
         let waited_ms = scene.source.stamp.since(since).as_millis() as u64;
         let worth = rates.priority(self.class_at(rates, distance_m), waited_ms);
-        if stirs { worth } else { worth * REST_WORTH }
+        let pose = scene.source.book.newest(self.pose_slot);
+        match () {
+            () if rates.simulated && !pose.flag && pose.motion == Motion::default() => worth * STILL_WORTH,
+            () if stirs => worth,
+            () => worth * REST_WORTH,
+        }
     }
 
     /// How much the player cares.

@@ -220,11 +220,12 @@ impl Body<'_, '_> {
             return Filled::default();
         }
         let viewer = place(self.tick, self.avatar);
+        let own = self.slots.slot_of(self.avatar);
         let Tick { commons, scratch, .. } = &mut *self.tick;
         let Scratch { poses, buffers, section: bytes, .. } = &mut **scratch;
         let most_bytes = (most_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
         let (scene, codes) = commons.scene(stamp, self.shared);
-        let section = Section { scene, cache: codes, numbers: self.numbers, viewer, most_bytes };
+        let section = Section { scene, cache: codes, numbers: self.numbers, own, viewer, most_bytes };
         let filled = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
         message::write_poses(bytes, writer);
         filled

@@ -53,6 +53,17 @@ impl<'s, C: Coder> Walk<'s, C> {
         Ok(pose)
     }
 
+    /// Whether a reference follows whose slot is told, and which.
+    pub(super) fn reference_slot(&mut self, slot: Option<u16>) -> Result<Option<u16>, WireError> {
+        self.coder.category(Category::Membership);
+        if !self.coder.bit(slot.is_some(), HALF) {
+            return Ok(None);
+        }
+        let curve = self.scene.trained.curves.of(0, PLAIN);
+        let told = number(&mut self.coder, slot.map_or(0, i32::from), 0.0, 8.0, curve);
+        u16::try_from(told).map(Some).map_err(|_| WireError::OutOfRange { what: "slot of a pose" })
+    }
+
     /// An object with a shared past: whether it is in, and then its pose.
     pub fn object(&mut self, known: &Known<'_>, pose: Option<&Pose>) -> Result<Option<Pose>, WireError> {
         self.one(known, pose, false)

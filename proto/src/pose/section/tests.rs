@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::message::example::any_pose;
 use crate::pose::shared::training::{FORMAT, Walk};
-use crate::pose::{Entry, MAX_LAG, Turning, code};
+use crate::pose::{Entry, MAX_LAG, MotionFormat, Turning, code};
 
 const TICK_MS: u64 = 50;
 /// Not whole milliseconds, as at 60 Hz.
@@ -73,7 +73,11 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
         let number = if rng.bool() { number } else { rng.u64(..) >> rng.u8(..64) };
         let mut poses = Vec::new();
         let result = read_section(&bytes, number, stamp, &scene.receiver, &mut poses);
-        assert!(poses.is_sorted_by(|a, b| a.0 < b.0), "seed {seed}: slots ascend");
+        // All but the reference, which may come first.
+        let others = usize::from(poses.len() > 1 && poses[0].0 > poses[1].0);
+        assert!(poses[others..].is_sorted_by(|a, b| a.0 < b.0), "seed {seed}: slots ascend");
+        let slots: BTreeSet<_> = poses.iter().map(|pose| pose.0).collect();
+        assert_eq!(slots.len(), poses.len(), "seed {seed}: no slot twice");
         for (slot, pose) in poses {
             let (format, _) = scene.receiver.object(slot).expect("a known slot");
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
@@ -223,6 +227,8 @@ struct Scene {
     received: BTreeSet<u64>,
     lost_track: Option<u64>,
     lost_tracks: u32,
+    /// Datagrams that could not be read.
+    failed: Vec<u64>,
     may_lose_track: bool,
     told: u32,
 }
@@ -245,6 +251,7 @@ impl Scene {
             received: BTreeSet::new(),
             lost_track: None,
             lost_tracks: 0,
+            failed: Vec::new(),
             may_lose_track: false,
             told: 0,
         }
@@ -283,6 +290,10 @@ impl Scene {
                     told.pose.at[0] = (told.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
                     if slot % 3 == 0 {
                         told.pose.turn[0] = self.rng.u16(..256);
+                    }
+                    if format.motion.is_some() && !told.pose.flag {
+                        told.pose.motion.linear[2] = self.rng.i16(..) >> self.rng.u8(..16);
+                        told.pose.motion.angular[0] = self.rng.i16(-500..500);
                     }
                 }
                 _ => {}
@@ -343,6 +354,7 @@ impl Scene {
         let (mut bytes, mut scene) = (Vec::new(), fine::Scene::default());
         let header = SectionHeader::new(self.level, number, acked);
         let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
+        let (mut reference, mut fine) = (None, Vec::new());
         for slot in self.chosen(number) {
             let told = &self.sender[&slot];
             let base = told.acked.filter(|base| *base >= self.floor);
@@ -366,6 +378,16 @@ impl Scene {
             if mode == Mode::Old {
                 history.extend(base);
             }
+            fine.push((slot, mode, told, history));
+            // In every other section one of them goes first, as what the others move with.
+            if mode == Mode::Window && number.is_multiple_of(2) && reference.is_none() {
+                reference = Some(fine.len() - 1);
+            }
+        }
+        if let Some((slot, _, told, history)) = reference.map(|index| fine.remove(index)) {
+            writer.reference(slot, &told.format, &history, stamp, &told.pose);
+        }
+        for (slot, mode, told, history) in fine {
             writer.fine(slot, mode, &told.format, &history, stamp, &told.pose);
         }
         let said = writer.bytes();
@@ -406,6 +428,13 @@ impl Scene {
                 known.kept.note(Entry { number, stamp, pose: *pose });
             }
         }
+        // What could not be read counts as known at the other end until that has heard of it.
+        let named = header(&datagram.section, number);
+        if named.is_some_and(|acked| self.failed.iter().any(|failed| acked.contains(*failed))) {
+            self.lost_track = self.lost_track.max(Some(number));
+            self.failed.push(number);
+            return;
+        }
         let mut poses = Vec::new();
         let end = read_section(&datagram.section, number, stamp, &self.receiver, &mut poses);
         for (slot, pose) in poses {
@@ -426,6 +455,7 @@ impl Scene {
             }
             Err(SectionError::LostTrack { .. }) if self.may_lose_track => {
                 self.lost_tracks += 1;
+                self.failed.push(number);
                 self.lost_track = self.lost_track.max(Some(number));
             }
             Err(error) => panic!("datagram {number}: {error}"),
@@ -464,7 +494,8 @@ impl Scene {
 /// A slot's kind of object stays the same, so that whoever was told late of a new tenant can read of the old.
 fn format_of(slot: u16) -> PoseFormat {
     let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed][usize::from(slot) % 3];
-    PoseFormat { per_metre: 100, turn, motion: None }
+    let moves = !slot.is_multiple_of(3) && slot.is_multiple_of(2);
+    PoseFormat { per_metre: 100, turn, motion: moves.then_some(MotionFormat { linear: 128, angular: 64 }) }
 }
 
 impl AckedSet {
