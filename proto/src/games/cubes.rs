@@ -1,0 +1,126 @@
+//! `cubes`: a floor with walls, small cubes that lie about, and a larger one for each player, which rolls among them.
+//!
+//! Both ends run the same physics ([`Physics`], feature `physics`) in frames of 1/60 s, whatever the room's tick rate: the host's is
+//! the truth, a client's goes on from what it was told. Frames are counted from the beginning of the room; which one a moment
+//! belongs to follows from the time alone ([`frame_at`]), so no frame number travels.
+//!
+//! Units: metres, seconds, radians; z is up, the floor lies at z = 0 and begins at (0, 0). Sources: reference 000 for the world and the
+//! controls, 002 for the grid (4,096 positions a metre, 15 bits a component of the orientation).
+
+mod driver;
+#[cfg(feature = "physics")]
+mod physics;
+
+pub use self::driver::Driver;
+#[cfg(feature = "physics")]
+pub use self::physics::{Body, Physics};
+
+use crate::pose::{MotionFormat, PoseFormat, Turning};
+use crate::time::GameTime;
+
+/// Name of the game.
+pub const GAME: &str = "cubes";
+
+/// The kind of the small cubes: nothing but a pose.
+pub const CUBE: u8 = 0;
+/// The kind of the players' cubes.
+pub const PLAYER: u8 = 1;
+
+/// Edge of a small cube, in metres.
+pub const EDGE_M: f32 = 0.4;
+/// Edge of a player's cube, in metres.
+pub const PLAYER_EDGE_M: f32 = 1.0;
+
+/// Physics frames a second.
+pub const FRAMES_PER_S: u64 = 60;
+
+/// The grid of all poses, which both ends put their simulation on after each frame.
+pub const FORMAT: PoseFormat = PoseFormat {
+    per_metre: 4_096,
+    turn: Turning::Free { bits: 15 },
+    motion: Some(MotionFormat { linear: 128, angular: 64 }),
+};
+
+/// The controls, as indices of a keymap. Left and right are along x, up and down along y.
+pub mod control {
+    /// Towards smaller x.
+    pub const LEFT: u8 = 0;
+    /// Towards larger x.
+    pub const RIGHT: u8 = 1;
+    /// Towards larger y.
+    pub const UP: u8 = 2;
+    /// Towards smaller y.
+    pub const DOWN: u8 = 3;
+    /// Off the ground, once each time it goes down.
+    pub const JUMP: u8 = 5;
+    /// Draws near cubes to the player's.
+    pub const ATTRACT: u8 = 6;
+    /// Drives near cubes away.
+    pub const REPEL: u8 = 7;
+}
+
+/// The components of [`PLAYER`], as indices of its schema; [`CUBE`] has the first alone.
+pub mod component {
+    /// Where it is.
+    pub const POSE: u8 = 0;
+    /// The flags: what its player holds, as others' physics must know to go on alike; each with its control.
+    pub const HELD: [(u8, u8); 6] = [
+        (1, super::control::LEFT),
+        (2, super::control::RIGHT),
+        (3, super::control::UP),
+        (4, super::control::DOWN),
+        (5, super::control::ATTRACT),
+        (6, super::control::REPEL),
+    ];
+    /// Its player's name.
+    pub const NAME: u8 = 7;
+}
+
+/// The floor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arena {
+    /// Along x, in metres.
+    pub width_m: f32,
+    /// Along y, in metres.
+    pub height_m: f32,
+}
+
+/// Edge of a cube of this kind, in metres.
+pub const fn edge_m(kind: u8) -> f32 {
+    if kind == PLAYER { PLAYER_EDGE_M } else { EDGE_M }
+}
+
+/// The frame that the world is in at `horizon`: the nearest one, by its whole milliseconds.
+pub const fn frame_at(horizon: GameTime) -> u64 {
+    (horizon.millis() * FRAMES_PER_S + 500) / 1_000
+}
+
+/// When a frame is reached; `frame_at` of it is that frame.
+pub const fn time_of(frame: u64) -> GameTime {
+    GameTime::from_micros(frame * 1_000_000 / FRAMES_PER_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_reached_at_its_time_and_there_are_sixty_a_second() {
+        for frame in 0..10_000 {
+            assert_eq!(frame_at(time_of(frame)), frame);
+        }
+        assert_eq!([0, 8, 9, 50, 1_000].map(|ms| frame_at(GameTime::from_millis(ms))), [0, 0, 1, 3, 60]);
+    }
+
+    #[test]
+    fn twenty_and_sixty_ticks_a_second_meet_in_the_same_frames() {
+        for tick in 0..10_000 {
+            assert_eq!(frame_at(GameTime::from_millis(150 + 50 * tick)), 9 + 3 * tick);
+        }
+    }
+
+    #[test]
+    fn the_grid_is_one_that_can_be_told() {
+        assert_eq!(FORMAT.check(), Ok(()));
+    }
+}

@@ -1,0 +1,132 @@
+//! Dice that drive a player's cube: for demonstrations and measurements.
+//!
+//! A seed, a player's number and the frame go in, what the player would hold comes out: phases of half a second to three, in which
+//! the cube rolls about, gathers others on the way (katamari), drives them off, jumps or rests. Its place is asked for one
+//! thing only: it turns back before it gets to a wall.
+//!
+//! Invariant: the same seed, number, frames and places give the same keys. Units: frames, metres.
+
+use fastrand::Rng;
+
+use super::{Arena, FRAMES_PER_S, control};
+use crate::keymap::Keymap;
+
+/// How near to a wall it turns back, in metres.
+const SHY_M: f32 = 3.0;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    rng: Rng,
+    /// What is held in this phase, but for the directions.
+    held: Keymap,
+    /// Along x and y: -1, 0 or 1.
+    heading: [i8; 2],
+    /// The frame with which the next phase begins.
+    until: u64,
+}
+
+impl Driver {
+    /// Dice for one player.
+    pub fn new(seed: u64, player: u64) -> Self {
+        let mixed = seed ^ player.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Self { rng: Rng::with_seed(mixed), held: Keymap(0), heading: [0, 0], until: 0 }
+    }
+
+    /// What is held in a frame by a cube at (x, y). Frames go up.
+    pub fn keys(&mut self, frame: u64, at: [f32; 2], arena: Arena) -> Keymap {
+        if frame >= self.until {
+            self.begin_phase(frame);
+        }
+        let [x, y] = std::array::from_fn(|axis| {
+            let extent = [arena.width_m, arena.height_m][axis];
+            away_from_walls(self.heading[axis], at[axis], extent)
+        });
+        self.held
+            .with(control::LEFT, x < 0)
+            .with(control::RIGHT, x > 0)
+            .with(control::DOWN, y < 0)
+            .with(control::UP, y > 0)
+    }
+
+    fn begin_phase(&mut self, frame: u64) {
+        self.heading = self.some_heading();
+        self.held = Keymap(0);
+        let longest = match self.rng.u8(..10) {
+            0..=3 => 3 * FRAMES_PER_S,
+            4..=6 => {
+                self.held = Keymap(0).with(control::ATTRACT, true);
+                3 * FRAMES_PER_S
+            }
+            7 => {
+                self.held = Keymap(0).with(control::REPEL, true);
+                FRAMES_PER_S
+            }
+            8 => {
+                self.held = Keymap(0).with(control::JUMP, true);
+                FRAMES_PER_S
+            }
+            _ => {
+                self.heading = [0, 0];
+                3 * FRAMES_PER_S
+            }
+        };
+        self.until = frame + self.rng.u64(FRAMES_PER_S / 2..=longest);
+    }
+
+    /// One of eight directions.
+    fn some_heading(&mut self) -> [i8; 2] {
+        loop {
+            let heading = [self.rng.i8(-1..=1), self.rng.i8(-1..=1)];
+            if heading != [0, 0] {
+                return heading;
+            }
+        }
+    }
+}
+
+fn away_from_walls(heading: i8, at: f32, extent: f32) -> i8 {
+    let too_low = heading < 0 && at < SHY_M;
+    let too_high = heading > 0 && at > extent - SHY_M;
+    if too_low || too_high { -heading } else { heading }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+
+    #[test]
+    fn the_same_dice_hold_the_same_keys_and_other_dice_others() {
+        let keys = |seed, player| {
+            let mut driver = Driver::new(seed, player);
+            (0..3_000).map(|frame| driver.keys(frame, [16.0, 16.0], ARENA)).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(7, 0), keys(7, 0));
+        assert_ne!(keys(7, 0), keys(7, 1));
+        assert_ne!(keys(7, 0), keys(8, 0));
+    }
+
+    #[test]
+    fn everything_is_held_now_and_then_and_nothing_too() {
+        let mut driver = Driver::new(3, 0);
+        let keys: Vec<Keymap> = (0..60 * 120).map(|frame| driver.keys(frame, [16.0, 16.0], ARENA)).collect();
+        let share = |control| keys.iter().filter(|keys| keys.down(control)).count() as f32 / keys.len() as f32;
+        for held in [control::LEFT, control::RIGHT, control::UP, control::DOWN] {
+            assert!((0.1..0.6).contains(&share(held)), "{held}: {}", share(held));
+        }
+        assert!((0.15..0.6).contains(&share(control::ATTRACT)));
+        assert!((0.01..0.3).contains(&share(control::REPEL)) && (0.01..0.3).contains(&share(control::JUMP)));
+        assert!(keys.contains(&Keymap(0)));
+    }
+
+    #[test]
+    fn nobody_is_driven_into_a_wall() {
+        let mut driver = Driver::new(3, 0);
+        for frame in 0..6_000 {
+            let keys = driver.keys(frame, [1.0, 31.0], ARENA);
+            assert!(!keys.down(control::LEFT) && !keys.down(control::UP));
+        }
+    }
+}
