@@ -260,6 +260,11 @@ impl<F: Factory> Client<F> {
         Some(self.game.play()?.room_time(now))
     }
 
+    /// The room time that objects with poses are shown at, in a game: room time, or a little behind it.
+    pub fn shown_time(&self, now: LocalTime) -> Option<GameTime> {
+        Some(self.game.play()?.shown_time(now))
+    }
+
     /// What the host said of the game at the join: local lag, map, tick rate, schema.
     pub fn rules(&self) -> Option<&Rules> {
         Some(self.game.play()?.rules())
@@ -296,7 +301,7 @@ impl<F: Factory> Client<F> {
     }
 
     /// Where the client would show an object in sight at the room time `t`, be it past or to come: what to compare with the
-    /// truth.
+    /// truth, at [`Client::shown_time`] if it is one with poses.
     pub fn shown_at(&self, id: u32, t: GameTime) -> Option<Position> {
         self.object(id)?.position(t)
     }

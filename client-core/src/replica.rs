@@ -1,7 +1,8 @@
 //! What a client knows of the world around its avatar.
 //!
 //! Records and poses of datagrams go in, in whatever order these arrive; `Enter`, `Update` and `Leave` for views come out, and
-//! the objects can be read at any room time. No clock: `now` is the estimated room time, which is what views show.
+//! the objects can be read at any room time. No clock: `now` is the estimated room time, which is what views show, but for poses:
+//! these may be shown a little behind ([`playout`]).
 //!
 //! Invariants:
 //! 1. A view sees `Enter` and `Leave` of an id alternate, `Enter` first, each once, and `Update`s only in between.
@@ -21,6 +22,7 @@ pub mod factory;
 pub mod kept;
 pub mod names;
 pub mod object;
+pub mod playout;
 mod poses;
 mod seen;
 pub mod slots;
@@ -42,6 +44,7 @@ use factory::Factory;
 use kept::News;
 use names::Names;
 use object::{Moment, Object};
+use playout::Lag;
 pub use poses::Section;
 pub use seen::Seen;
 use slots::Slots;
@@ -116,6 +119,20 @@ pub struct Times {
     pub delay: Duration,
     /// Stamp of the newest datagram of all.
     pub heard: GameTime,
+    /// How far behind room time poses are shown.
+    pub lag: Lag,
+}
+
+impl Times {
+    /// Of which stamp the poses are that are shown at the room time `t`.
+    pub fn stamp_at(&self, t: GameTime) -> GameTime {
+        self.lag.shown(t).saturating_sub(self.delay)
+    }
+
+    /// When a pose of this stamp is shown, as far as is known at `now`; `now` if that is past.
+    pub fn shown_from(&self, stamp: GameTime, now: GameTime) -> GameTime {
+        (stamp + self.delay + self.lag.at(now)).max(now)
+    }
 }
 
 impl<V> Replica<V> {
@@ -123,7 +140,7 @@ impl<V> Replica<V> {
     /// same client.
     pub fn new(schema: Arc<Schema>, delay: Duration, last_id: u32, mode: Mode) -> Self {
         let names = Names::of(&schema);
-        let times = Times { delay, heard: GameTime::ZERO };
+        let times = Times { delay, heard: GameTime::ZERO, lag: Lag::default() };
         let (watched, slots, objects, own, due, events, poses, failed) = Default::default();
         Replica { schema, mode, times, watched, names, slots, objects, own, due, last_id, events, poses, failed }
     }
@@ -131,6 +148,16 @@ impl<V> Replica<V> {
     /// Whether views are told of each pose from now on.
     pub fn watch(&mut self, on: bool) {
         self.watched = on;
+    }
+
+    /// How far behind room time objects with poses are shown from now on.
+    pub fn show_at(&mut self, lag: Lag) {
+        self.times.lag = lag;
+    }
+
+    /// How far behind room time objects with poses are shown.
+    pub fn lag(&self) -> Lag {
+        self.times.lag
     }
 
     /// The datagram in hand has been taken over: what it did not speak of is as it was foretold.

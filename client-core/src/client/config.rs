@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::queue::EVENTS;
+use crate::replica::playout::Render;
 
 /// Settings of a client. Everything that chance decides in it comes from `seed`.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct ClientConfig {
     /// have poses have no position after their `Enter`, count neither as updates nor with an age, and the client never finds
     /// out that it has lost track.
     pub light: bool,
+    /// Which room time objects with poses are shown at.
+    pub render: Render,
 }
 
 impl Default for ClientConfig {
@@ -39,6 +42,7 @@ impl Default for ClientConfig {
             game_attempts: 5,
             events: EVENTS,
             light: false,
+            render: Render::Room,
         }
     }
 }

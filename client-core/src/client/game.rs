@@ -29,7 +29,7 @@ use super::config::ClientConfig;
 use super::event::{Connection, Started, ViewEvent, codes};
 use super::lobby::Ending;
 use super::model::Ticket;
-use super::play::Play;
+use super::play::{Play, Terms};
 use super::rules::Rules;
 use super::stats::ClientStats;
 use crate::replica::Mode;
@@ -87,7 +87,7 @@ pub enum CommandError {
 pub struct GameSession<F: Factory> {
     factory: F,
     attempts: u32,
-    mode: Mode,
+    terms: Terms,
     /// Whether views are told of poses.
     watching: bool,
     state: State<F::View>,
@@ -129,7 +129,11 @@ impl<F: Factory> GameSession<F> {
         GameSession {
             factory,
             attempts: config.game_attempts,
-            mode: if config.light { Mode::Light } else { Mode::Full },
+            terms: Terms {
+                mode: if config.light { Mode::Light } else { Mode::Full },
+                render: config.render,
+                last_id: 0,
+            },
             watching: false,
             state: State::Out,
             // Another stream than the lobby part's, from the same seed.
@@ -335,7 +339,7 @@ impl<F: Factory> GameSession<F> {
             Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
         };
         let again = std::mem::replace(&mut self.started, true);
-        let mut play = Box::new(Play::new(now, since, rules, self.last_id, self.mode));
+        let mut play = Box::new(Play::new(now, since, rules, Terms { last_id: self.last_id, ..self.terms }));
         play.replica_mut().watch(self.watching);
         self.view(ViewEvent::Started(Started {
             room,

@@ -32,6 +32,7 @@ use super::rules::Rules;
 use super::stats::{AgeByClass, Class};
 use super::uplink::Uplinks;
 use crate::replica::factory::Factory;
+use crate::replica::playout::{Playout, Render};
 use crate::replica::{Applied, Arrival, Mode, Replica, Section};
 
 /// Datagrams leave no closer together than this: a held click steers at 60 Hz at most.
@@ -41,6 +42,17 @@ const NAP: Duration = Duration::from_millis(1);
 /// A click or a cast that has not arrived by then is not what the player wants any more.
 const COMMAND_USEFUL: Duration = Duration::from_secs(1);
 
+/// How this client plays, whatever the game.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// How much of what comes is taken over.
+    pub mode: Mode,
+    /// When poses are shown.
+    pub render: Render,
+    /// Object ids begin after this one.
+    pub last_id: u32,
+}
+
 /// One game connection's life.
 #[derive(Debug)]
 pub struct Play<V> {
@@ -48,6 +60,7 @@ pub struct Play<V> {
     link: Link,
     clock: ClockEstimate,
     replica: Replica<V>,
+    playout: Playout,
     happenings: Happenings,
     since: LocalTime,
     last_heard: LocalTime,
@@ -66,14 +79,15 @@ pub struct Play<V> {
 }
 
 impl<V> Play<V> {
-    /// A game that was joined at `now`, by a `Join` that left at `asked`. Object ids begin after `last_id`.
-    pub fn new(now: LocalTime, asked: LocalTime, rules: Rules, last_id: u32, mode: Mode) -> Self {
+    /// A game that was joined at `now`, by a `Join` that left at `asked`.
+    pub fn new(now: LocalTime, asked: LocalTime, rules: Rules, terms: Terms) -> Self {
         let mut clock = ClockEstimate::new();
         // The join was a ping, too: the host's clock showed `rules.now` at some time in between.
         clock.handle_pong(asked, rules.now.micros(), rules.now.micros(), now);
         Play {
             link: Link::new(LinkConfig::client()),
-            replica: Replica::new(rules.schema.clone(), rules.delay, last_id, mode),
+            replica: Replica::new(rules.schema.clone(), rules.delay, terms.last_id, terms.mode),
+            playout: Playout::new(terms.render, rules.delay),
             happenings: Happenings::default(),
             since: now,
             last_heard: now,
@@ -174,6 +188,11 @@ impl<V> Play<V> {
     /// The estimated room time.
     pub fn room_time(&self, now: LocalTime) -> GameTime {
         self.clock.room_time(now)
+    }
+
+    /// The room time that objects with poses are shown at.
+    pub fn shown_time(&self, now: LocalTime) -> GameTime {
+        self.replica.lag().shown(self.room_time(now))
     }
 
     /// Age of the newest that is known of the room, if anything in sight moves.
@@ -318,6 +337,7 @@ impl<V> Play<V> {
             self.handle_poses(arrival, &body.poses, out);
         }
         self.replica.hear(arrival);
+        self.playout.hear(room_now, body.stamp, !body.poses.is_empty());
         Ok(())
     }
 
@@ -386,6 +406,7 @@ impl<V> Play<V> {
     fn advance(&mut self, now: LocalTime, factory: &mut impl Factory<View = V>, out: &mut Out) {
         let room_now = self.clock.room_time(now);
         self.seen = (now, room_now);
+        self.replica.show_at(self.playout.advance(room_now, self.clock.uncertainty()));
         self.replica.advance(room_now, factory);
         self.tell_replica(out);
     }

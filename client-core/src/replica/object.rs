@@ -84,7 +84,7 @@ impl<V> Object<V> {
     /// Takes over a pose.
     pub fn note(&mut self, arrival: Arrival, pose: Pose, times: Times) -> Noted {
         let Arrival { number, stamp, now } = arrival;
-        let shown = if stamp + times.delay <= now { self.position(now, times) } else { None };
+        let shown = if stamp <= times.stamp_at(now) { self.position(now, times) } else { None };
         let Some(track) = &mut self.track else { return Noted::default() };
         let newest = track.newest().is_none_or(|newest| stamp >= newest);
         track.note(Entry { number, stamp, pose });
@@ -106,13 +106,13 @@ impl<V> Object<V> {
     /// The pose that is shown at `t`, if its kind has poses.
     pub fn shown(&self, t: GameTime, times: Times) -> Option<(&Track, Pose)> {
         let track = self.track.as_ref()?;
-        Some((track, track.at(t.saturating_sub(times.delay), times.heard)?))
+        Some((track, track.at(times.stamp_at(t), times.heard)?))
     }
 
     /// Whether it is on its way somewhere at `t`.
     pub fn moves(&self, t: GameTime, times: Times) -> bool {
         match &self.track {
-            Some(track) => track.moves(t.saturating_sub(times.delay), times.heard),
+            Some(track) => track.moves(times.stamp_at(t), times.heard),
             None => self.kept(0).and_then(Kept::path).is_some_and(|path| path.next_after(t).is_some()),
         }
     }

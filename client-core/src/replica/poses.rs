@@ -117,7 +117,7 @@ impl<V> Replica<V> {
         section.shown += 1;
         section.late += u64::from(noted.late);
         if self.watched {
-            let at = (stamp + self.times.delay).max(now);
+            let at = self.times.shown_from(stamp, now);
             let components = object.named(0..1, at, self.times, &self.names.kinds[usize::from(object.kind)]);
             self.events.push_back(ViewEvent::Update(Update { id: object.id, t: now, at, components }));
         }

@@ -7,6 +7,7 @@ use std::io;
 use ambit_proto::impair::Impairment;
 use tracing_subscriber::EnvFilter;
 
+use crate::replica::playout::Render;
 use crate::shell::Trust;
 use crate::trust::{KnownHosts, TrustError};
 
@@ -29,6 +30,17 @@ pub struct Target {
     /// per cent, delay in one direction. Every part may be left out.
     #[arg(long, value_name = "SPEC", env = "AMBIT_IMPAIR")]
     pub impair: Option<Impairment>,
+}
+
+/// What is drawn of objects with poses.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Drawing {
+    /// When a pose is shown: room, adaptive or a delay like 100ms.
+    ///
+    /// room: at its room time, the local lag is the buffer against jitter. 100ms: so long after it comes in on the quickest way, but
+    /// not before its room time. adaptive: as early as lets 99 % of what came lately come in time.
+    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::Room)]
+    pub render: Render,
 }
 
 /// Trust on first use, with the user's known-hosts file.

@@ -13,6 +13,7 @@ use ambit_client_core::client::event::{About, ViewEvent, Welcome};
 use ambit_client_core::client::request::Request;
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::{self, Events, Handle, Options, Trust};
+use ambit_client_core::text::flags::Drawing;
 use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
@@ -54,6 +55,7 @@ pub(crate) struct Common {
     pub(crate) impairment: Option<Impairment>,
     /// Of all that bots do by chance.
     pub(crate) seed: u64,
+    pub(crate) drawing: Drawing,
     pub(crate) dump: Option<Dump>,
     pub(crate) life: Way,
     /// Bots from this one on are light.
@@ -348,6 +350,7 @@ fn options(common: &Common, index: usize) -> Options {
         agent: concat!("bots ", env!("CARGO_PKG_VERSION")).to_owned(),
         seed: common.seed.wrapping_add(index as u64),
         light: common.is_light(index),
+        render: common.drawing.render,
         ..ClientConfig::default()
     };
     Options {

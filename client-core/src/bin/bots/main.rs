@@ -40,6 +40,9 @@ struct Args {
     #[command(flatten)]
     target: flags::Target,
 
+    #[command(flatten)]
+    drawing: flags::Drawing,
+
     /// How many bots.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: u32,
@@ -137,6 +140,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         trust: flags::trust()?,
         impairment: args.target.impair,
         seed: args.seed,
+        drawing: args.drawing,
         dump,
         life: match args.profile {
             Profile::Idle => Way::Idle,

@@ -1,7 +1,7 @@
 //! Where some clients show what they see: to be held against the truth that the server traces.
 //!
 //! A client and the time go in, a line for each object in sight comes out: `client ms id x y`, with the room's time in
-//! milliseconds, the client's own number for the object, and metres. Lines go through a bounded queue to a thread that writes;
+//! milliseconds of which this is the picture, the client's own number for the object, and metres. Lines go through a bounded queue to a thread that writes;
 //! what does not fit is left out, since each line stands for itself.
 
 use std::fmt::Write as _;
@@ -39,11 +39,12 @@ impl Shown {
 
 /// What `client` shows at `now`; `@` stands for its number. `None` before there is anything.
 pub(crate) fn look(client: &Client, now: LocalTime) -> Option<String> {
-    let t = client.room_time(now)?;
+    let (t, shown) = (client.room_time(now)?, client.shown_time(now)?);
     let mut lines = String::new();
     for object in client.objects() {
         if let Some(place) = object.position(t) {
-            let ms = t.micros() as f64 / 1_000.0;
+            let of = if object.last_pose().is_some() { shown } else { t };
+            let ms = of.micros() as f64 / 1_000.0;
             writeln!(lines, "@ {ms:.3} {} {:.4} {:.4}", object.id, place.x, place.y).expect("a String takes all");
         }
     }

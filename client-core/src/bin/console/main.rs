@@ -47,6 +47,9 @@ struct Args {
     #[command(flatten)]
     target: flags::Target,
 
+    #[command(flatten)]
+    drawing: flags::Drawing,
+
     /// The player's name, 1 to 24 characters; without one, the server makes one up.
     #[arg(long, env = "AMBIT_NAME", default_value = "", hide_default_value = true)]
     name: String,
@@ -96,6 +99,7 @@ fn options(args: &Args, trust: Trust, resume_token: Vec<u8>) -> Options {
         agent: concat!("console ", env!("CARGO_PKG_VERSION")).to_owned(),
         resume_token,
         seed: u64::from_le_bytes(random()),
+        render: args.drawing.render,
         ..ClientConfig::default()
     };
     Options { server: args.target.server.clone(), trust, impairment: args.target.impair, number: 0, client }

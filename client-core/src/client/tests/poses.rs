@@ -7,6 +7,7 @@ use ambit_proto::schema::Component;
 
 use super::super::*;
 use super::scene::*;
+use crate::replica::playout::Render;
 
 const WALKER: u8 = 2;
 const UP: Keymap = Keymap(0b100);
@@ -33,6 +34,29 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
     assert!(matches!(&scene.events()[..], [ViewEvent::Update(update)] if update.id == id));
+}
+
+#[test]
+fn with_a_render_delay_poses_are_shown_that_much_later_and_timelines_are_not() {
+    let config = ClientConfig { render: Render::Fixed(ms(200)), seed: 1, ..ClientConfig::default() };
+    let mut scene = Scene::playing_with(&config);
+    let mut walkers = Walkers::enter(&mut scene);
+    for step in 1..=20 {
+        walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
+    }
+    let (id, now) = (walker(&scene), scene.room_time());
+    // 200 ms after it came in, that is 240 ms after its stamp, which is 90 ms after its room time.
+    assert_eq!(scene.client.shown_time(scene.now), Some(now.saturating_sub(ms(90))));
+    assert_near(scene.client.position(id, scene.now), 9.0 - 0.2 * 200.0 / 50.0);
+    scene.client.watch(true);
+    walkers.tick(&mut scene, 9.2);
+    let events = scene.events();
+    let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(update.at, scene.room_time() + ms(200));
+    assert!(matches!(update.components[0].value, Value::Pose { position, .. } if (position.x - 9.2).abs() < 0.02));
+    let gauge =
+        scene.client.gauge(scene.client.avatar().expect("in sight").id, "health", scene.now).expect("it has one");
+    assert_eq!(gauge.value, 50.0 + 2.0 * 1.25);
 }
 
 #[test]

@@ -1,0 +1,319 @@
+//! Which room time objects with poses are shown at: how far behind the estimated room time.
+//!
+//! When datagrams with poses came and the room time go in, a [`Lag`] comes out: for each room time how far behind it such
+//! objects are shown. Timelines know nothing of this: they are shown at room time. No clock.
+//!
+//! A pose holds from its stamp and the local lag on, and comes in a way after its stamp: so the local lag less that way is a
+//! buffer against jitter already. [`Render`] says whether it is to be the only one.
+//!
+//! Invariants:
+//! 1. What is shown is never ahead of room time.
+//! 2. As room time goes on, the time shown goes on, at most 5 % ([`MAX_SLEW`]) faster or slower: it never steps, and never back.
+//!    (Until the first datagram has come nothing is shown, and the lag is what it should be at once.)
+//!
+//! Bound: [`SAMPLES`] samples of 16 bytes. Cost: a selection among them four times a second. Source: reference 000 (100 ms in the
+//! past), 002 (buffer against jitter); reference 003 (local lag).
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use ambit_proto::time::GameTime;
+
+/// How much faster or slower than the room's clock the time shown runs, at most: what nobody sees.
+pub const MAX_SLEW: f64 = 0.05;
+/// The render delay of who asks for interpolation and says no more. Source: reference 000.
+pub const INTERPOLATED: Duration = Duration::from_millis(100);
+/// What may be asked for.
+pub const LONGEST: Duration = Duration::from_secs(1);
+
+/// Share of the datagrams that an adaptive delay lets come in time.
+const IN_TIME: f64 = 0.99;
+/// How far back an adaptive delay looks: at 20 datagrams a second, one hundredth of it is more than one of them.
+const WINDOW: Duration = Duration::from_secs(8);
+/// Samples at most: more than a room of 60 Hz sends in the window.
+const SAMPLES: usize = 512;
+/// How often the delay is reckoned anew.
+const EVERY: Duration = Duration::from_millis(250);
+/// A delay that could be shorter by less than this stays: each change makes what is shown run fast.
+const STEADY: Duration = Duration::from_millis(5);
+
+/// When a pose is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Render {
+    /// At its room time: the local lag is the buffer.
+    #[default]
+    Room,
+    /// So long after it comes in, if it took the quickest way; but not before its room time.
+    Fixed(Duration),
+    /// As early as lets 99 % of the datagrams of the last seconds come in time; but not before its room time.
+    Adaptive,
+}
+
+/// How far behind room time objects with poses are shown, at any room time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lag {
+    since: GameTime,
+    from: Duration,
+    to: Duration,
+}
+
+/// The lag over time.
+#[derive(Debug)]
+pub struct Playout {
+    render: Render,
+    /// The local lag.
+    delay: Duration,
+    lag: Lag,
+    /// Whether anything has come that could be shown.
+    started: bool,
+    /// When datagrams came, and how much later than their poses hold: by how much it was too late, or below zero.
+    samples: VecDeque<(GameTime, i64)>,
+    /// When the delay was reckoned last.
+    reckoned: Option<GameTime>,
+}
+
+impl Lag {
+    /// At the room time `t`.
+    pub fn at(&self, t: GameTime) -> Duration {
+        let slewed = t.since(self.since).mul_f64(MAX_SLEW);
+        if self.from < self.to {
+            self.to.min(self.from + slewed)
+        } else {
+            self.to.max(self.from.saturating_sub(slewed))
+        }
+    }
+
+    /// Of which time the poses are that are shown at the room time `t`.
+    pub fn shown(&self, t: GameTime) -> GameTime {
+        t.saturating_sub(self.at(t))
+    }
+
+    fn steer(&mut self, now: GameTime, to: Duration) {
+        *self = Lag { since: now, from: self.at(now), to };
+    }
+}
+
+impl Playout {
+    /// In a room with this local lag.
+    pub fn new(render: Render, delay: Duration) -> Self {
+        let (lag, started, samples, reckoned) = Default::default();
+        Playout { render, delay, lag, started, samples, reckoned }
+    }
+
+    /// A datagram of this stamp has come at room time `now`; whether it has poses.
+    pub fn hear(&mut self, now: GameTime, stamp: GameTime, has_poses: bool) {
+        self.started = true;
+        if has_poses && self.render == Render::Adaptive {
+            if self.samples.len() == SAMPLES {
+                self.samples.pop_front();
+            }
+            let late = now.micros().cast_signed().wrapping_sub((stamp + self.delay).micros().cast_signed());
+            self.samples.push_back((now, late));
+        }
+    }
+
+    /// Room time has come to `now`; what comes from the host takes `one_way`, at best.
+    pub fn advance(&mut self, now: GameTime, one_way: Duration) -> Lag {
+        let wanted = match self.render {
+            Render::Room => Duration::ZERO,
+            Render::Fixed(delay) => (delay + one_way).saturating_sub(self.delay),
+            Render::Adaptive => self.reckon(now),
+        };
+        if !self.started {
+            self.lag = Lag { since: now, from: wanted, to: wanted };
+        } else if wanted != self.lag.to {
+            self.lag.steer(now, wanted);
+        }
+        self.lag
+    }
+
+    /// The lag, as of the last call.
+    pub fn lag(&self) -> Lag {
+        self.lag
+    }
+
+    /// By how much 99 % of the datagrams were too late at most, if they were.
+    fn reckon(&mut self, now: GameTime) -> Duration {
+        if self.reckoned.is_some_and(|last| now.since(last) < EVERY) {
+            return self.lag.to;
+        }
+        self.reckoned = Some(now);
+        while self.samples.pop_front_if(|(came, _)| *came + WINDOW < now).is_some() {}
+        let mut late_us: Vec<i64> = self.samples.iter().map(|(_, late)| *late).collect();
+        let in_time = (late_us.len() as f64 * IN_TIME).ceil() as usize;
+        let Some(last) = in_time.checked_sub(1) else { return self.lag.to };
+        let (_, &mut late_us, _) = late_us.select_nth_unstable(last);
+        let wanted = Duration::from_micros(late_us.max(0).cast_unsigned()).min(LONGEST);
+        let spare = self.lag.to.saturating_sub(wanted);
+        if spare > Duration::ZERO && spare < STEADY { self.lag.to } else { wanted }
+    }
+}
+
+impl FromStr for Render {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let delay = |text: &str| {
+            let ms: u64 = text.strip_suffix("ms")?.parse().ok()?;
+            Some(Duration::from_millis(ms)).filter(|delay| *delay <= LONGEST)
+        };
+        match text {
+            "room" => Ok(Render::Room),
+            "adaptive" => Ok(Render::Adaptive),
+            "interpolated" => Ok(Render::Fixed(INTERPOLATED)),
+            _ => delay(text)
+                .map(Render::Fixed)
+                .ok_or_else(|| "expected room, adaptive, interpolated or a delay from 0ms to 1000ms".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Render {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Render::Room => f.write_str("room"),
+            Render::Fixed(delay) => write!(f, "{}ms", delay.as_millis()),
+            Render::Adaptive => f.write_str("adaptive"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(150);
+
+    #[test]
+    fn at_room_time_nothing_is_held_back() {
+        let mut playout = Playout::new(Render::Room, DELAY);
+        playout.hear(ms(500), ms(100), true);
+        assert_eq!(playout.advance(ms(500), way(40)).shown(ms(700)), ms(700));
+    }
+
+    #[test]
+    fn a_fixed_delay_counts_from_arrival_and_never_leads_ahead_of_room_time() {
+        for (delay, one_way, behind) in [(100, 40, 0), (100, 50, 0), (100, 80, 30), (400, 40, 290), (0, 200, 50)] {
+            let mut playout = Playout::new(Render::Fixed(way(delay)), DELAY);
+            let lag = playout.advance(ms(10_000), way(one_way));
+            assert_eq!(lag.at(ms(10_000)), way(behind), "{delay} ms, {one_way} ms on the way");
+        }
+    }
+
+    #[test]
+    fn an_adaptive_delay_is_as_long_as_ninety_nine_of_a_hundred_need() {
+        for seed in 0..20 {
+            let mut line = Line::new(seed, 200, 30);
+            line.live(30_000);
+            // The slowest ones take 230 ms, 80 ms more than the local lag.
+            let lag = line.playout.lag().at(ms(line.now));
+            assert!(lag >= way(74) && lag <= way(80), "seed {seed}: {lag:?}");
+            let (late, all) = line.live(30_000);
+            assert!(late * 50 <= all, "seed {seed}: {late} of {all} were late");
+        }
+    }
+
+    #[test]
+    fn on_a_quick_line_an_adaptive_delay_is_none() {
+        let mut line = Line::new(1, 40, 60);
+        line.live(20_000);
+        assert_eq!(line.playout.lag().at(ms(line.now)), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_time_shown_goes_on_at_nearly_the_clock_s_rate_whatever_comes() {
+        for seed in 0..20 {
+            let mut line = Line::new(seed, 120, 10);
+            let mut before = None;
+            for step in 0..2_000 {
+                if step % 500 == 0 {
+                    (line.way_ms, line.jitter_ms) = (line.rng.u64(0..600), line.rng.u64(0..300));
+                }
+                line.live(10);
+                let (now, shown) = (ms(line.now), line.playout.lag().shown(ms(line.now)));
+                assert!(shown <= now);
+                if let Some((then, shown_then)) = before.replace((now, shown)) {
+                    let (real, ran) = (now.since(then).as_micros(), shown.since(shown_then).as_micros());
+                    assert!(shown >= shown_then, "seed {seed}");
+                    assert!(
+                        (real * 95 / 100 - 1..=real * 105 / 100 + 1).contains(&ran),
+                        "seed {seed}: {ran} in {real}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_between_two_calls_sees_no_step() {
+        let mut playout = Playout::new(Render::Fixed(way(300)), DELAY);
+        playout.advance(ms(1_000), way(0));
+        playout.hear(ms(1_000), ms(1_000), true);
+        let lag = playout.advance(ms(1_000), way(100));
+        let again = { playout.advance(ms(1_500), way(0)) };
+        assert_eq!((lag.at(ms(1_000)), lag.at(ms(1_500)), lag.at(ms(9_000))), (way(150), way(175), way(250)));
+        assert_eq!((again.at(ms(1_500)), again.at(ms(1_600)), again.at(ms(9_000))), (way(175), way(170), way(150)));
+    }
+
+    #[test]
+    fn what_the_flag_may_say() {
+        for (text, expected) in [
+            ("room", Render::Room),
+            ("adaptive", Render::Adaptive),
+            ("interpolated", Render::Fixed(way(100))),
+            ("250ms", Render::Fixed(way(250))),
+        ] {
+            assert_eq!(text.parse(), Ok(expected));
+            assert_eq!(expected.to_string().parse(), Ok(expected));
+        }
+        for bad in ["", "100", "-5ms", "1001ms", "2s", "never"] {
+            assert!(bad.parse::<Render>().is_err(), "{bad}");
+        }
+    }
+
+    /// A host of 20 ticks a second behind a line that jitters.
+    struct Line {
+        playout: Playout,
+        rng: fastrand::Rng,
+        way_ms: u64,
+        jitter_ms: u64,
+        now: u64,
+        /// When datagrams come in, and their stamps.
+        flying: Vec<(u64, u64)>,
+    }
+
+    impl Line {
+        fn new(seed: u64, way_ms: u64, jitter_ms: u64) -> Self {
+            let (rng, playout) = (fastrand::Rng::with_seed(seed), Playout::new(Render::Adaptive, DELAY));
+            Line { playout, rng, way_ms, jitter_ms, now: 0, flying: Vec::new() }
+        }
+
+        /// How many came when their time had been shown already, and how many in all.
+        fn live(&mut self, for_ms: u64) -> (u64, u64) {
+            let (mut late, mut all) = (0, 0);
+            for now in self.now..self.now + for_ms {
+                if now % 50 == 0 {
+                    self.flying.push((now + self.way_ms + self.rng.u64(0..=self.jitter_ms), now));
+                }
+                for (_, stamp) in self.flying.extract_if(.., |(comes, _)| *comes <= now) {
+                    self.playout.hear(ms(now), ms(stamp), true);
+                    late += u64::from(ms(stamp) + DELAY < self.playout.lag().shown(ms(now)));
+                    all += 1;
+                }
+                self.playout.advance(ms(now), way(self.way_ms));
+            }
+            self.now += for_ms;
+            (late, all)
+        }
+    }
+
+    fn ms(ms: u64) -> GameTime {
+        GameTime::from_millis(ms)
+    }
+
+    fn way(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+}
