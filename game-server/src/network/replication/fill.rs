@@ -24,9 +24,11 @@ const PLACE_OF_SOME_X256: u32 = 3 * 128;
 const MODE_X256: u32 = 13 * 128;
 /// What the writer may hold back, being careful, where there is room by these figures.
 const CARE_X256: u64 = 16 * 256;
-/// Room that a pose must find at the fine level, in bits: contexts that expect a little motion make a jump (a portal, a new round) longer
-/// than its plain form. A section that comes out too long in spite of this does not leave.
-const FINE_BITS: usize = 448;
+/// Room that a pose without a near base must find at the fine level, in bits. What comes out longer makes the section be written
+/// again with less.
+const FINE_BITS: usize = 320;
+/// Room that any other pose must find there, in hundredths of what poses typically take.
+const FINE_FACTOR_PERCENT: usize = 150;
 /// What names the reference, at most.
 const REFERENCE_BITS: usize = 32;
 /// A section with less than that is not worth its header.
@@ -88,26 +90,48 @@ impl Section<'_> {
             return Filled::default();
         }
         self.choose(poses, due, buffers);
-        let number = self.numbers.next();
-        let window = self.numbers.window();
-        let acked = window.map(|window| window.acked_set());
-        let level = if self.scene.shared { Level::Shared } else { Level::Fine };
+        let (number, window) = (self.numbers.next(), self.numbers.window());
+        // What has lost its base within this tick is looked at again at the next one.
+        let holds = |candidate: &mut Candidate| poses.holds(candidate.slot, candidate.base, window, self.numbers);
+        buffers.skipped.extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
+        let mut filled = self.write(poses, buffers, out);
+        let mut fewer = 1;
+        // Nobody knows what adaptive contexts make of a pose before it is written: then it is done again with fewer.
+        while out.len() > self.most_bytes {
+            self.thin_out(poses, fewer, out.len(), buffers);
+            filled = self.write(poses, buffers, out);
+            fewer *= 2;
+        }
+        for candidate in buffers.written.drain(..) {
+            poses.sent(candidate.slot, number, self.scene.source.stamp);
+        }
+        due.append(&mut buffers.skipped);
+        due.sort_unstable_by_key(|candidate| candidate.slot);
+        if filled.poses == 0 {
+            out.clear();
+            return Filled::default();
+        }
+        Filled { bytes: out.len(), ..filled }
+    }
+
+    /// Replaces `out` by a section with what was chosen, as far as it seems to fit: that is moved to `written`.
+    fn write(&self, poses: &Poses, buffers: &mut Buffers, out: &mut Vec<u8>) -> Filled {
+        out.clear();
         let Buffers { chosen, skipped, written, history, scene } = buffers;
-        let mut header = SectionHeader::new(level, number, acked);
+        if chosen.is_empty() {
+            return Filled::default();
+        }
+        let acked = self.numbers.window().map(|window| window.acked_set());
+        let level = if self.scene.shared { Level::Shared } else { Level::Fine };
+        let mut header = SectionHeader::new(level, self.numbers.next(), acked);
         let mut measure = Measure::new();
         header.wire(&mut measure).expect("a measure refuses nothing");
         let mut filled = Filled { header_bits: measure.bits(), ..Filled::default() };
         let mut writer = SectionWriter::with_scene(out, &header, scene);
         if level == Level::Fine {
             self.write_reference(&mut writer, poses, chosen, history, written);
-            filled.poses = written.len() as u32;
         }
         for candidate in chosen.drain(..) {
-            if !poses.holds(candidate.slot, candidate.base, window, self.numbers) {
-                // It is looked at again at the next tick.
-                skipped.push(candidate);
-                continue;
-            }
             let place_bits = writer.place_bits_at_most(candidate.slot, mode(candidate.base));
             if writer.bytes() + candidate.bytes_at_most(place_bits) > self.most_bytes {
                 skipped.push(candidate);
@@ -122,24 +146,21 @@ impl Section<'_> {
                 None => self.write_fine(&mut writer, poses, &candidate, history),
             }
             written.push(candidate);
-            filled.poses += 1;
         }
         writer.finish();
-        if out.len() > self.most_bytes {
-            // Nobody knows what adaptive contexts make of a pose before it is written. Nothing of it has left: all stays due.
-            skipped.append(written);
-            filled.poses = 0;
-        }
-        for candidate in written.drain(..) {
-            poses.sent(candidate.slot, number, self.scene.source.stamp);
-        }
-        due.append(skipped);
-        due.sort_unstable_by_key(|candidate| candidate.slot);
-        if filled.poses == 0 {
-            out.clear();
-            return Filled::default();
-        }
-        Filled { bytes: out.len(), ..filled }
+        filled.poses = written.len() as u32;
+        filled
+    }
+
+    /// Chooses those that were written once more, but for those that are worth least: as many as make up for what is too long.
+    fn thin_out(&self, poses: &Poses, least: usize, bytes: usize, buffers: &mut Buffers) {
+        let Buffers { chosen, skipped, written, .. } = buffers;
+        let too_many = (written.len() * (bytes - self.most_bytes)).div_ceil(bytes).max(least).min(written.len());
+        poses.prioritise(self.scene, self.viewer, written);
+        by_priority(written);
+        skipped.extend(written.drain(..too_many));
+        chosen.append(written);
+        chosen.sort_unstable_by_key(|candidate| candidate.slot);
     }
 
     /// Moves what is to go out from `due` to `chosen`, in ascending order of slots.
@@ -185,8 +206,7 @@ impl Section<'_> {
         let candidate = chosen[index];
         let Scene { source, .. } = self.scene;
         let room = writer.bytes() + candidate.bytes_at_most(REFERENCE_BITS) <= self.most_bytes;
-        let holds = poses.holds(candidate.slot, candidate.base, self.numbers.window(), self.numbers);
-        let in_window = room && holds && mode(candidate.base) == Mode::Window;
+        let in_window = room && mode(candidate.base) == Mode::Window;
         if in_window && poses.history(candidate.slot, candidate.base, self.numbers, source.book, history) {
             let pose = source.book.newest(candidate.pose_slot);
             writer.reference(candidate.slot, self.format(&candidate), history, source.stamp, pose);
@@ -220,7 +240,11 @@ impl Section<'_> {
 
 impl Candidate {
     fn bytes_at_most(&self, place_bits: usize) -> usize {
-        let bits = if self.key.is_some() { self.bits_x256.div_ceil(256) as usize } else { FINE_BITS };
+        let bits = match self.base {
+            _ if self.key.is_some() => self.bits_x256.div_ceil(256) as usize,
+            Base::Window(_) => FINE_FACTOR_PERCENT * self.bits_x256.div_ceil(256) as usize / 100,
+            Base::Old(_) | Base::None => FINE_BITS,
+        };
         (place_bits + bits).div_ceil(8)
     }
 
@@ -246,7 +270,7 @@ fn mode(base: Base) -> Mode {
 
 #[cfg(test)]
 mod tests {
-    use ambit_proto::pose::Turning;
+    use ambit_proto::pose::{Motion, MotionFormat, Turning};
     use ambit_proto::schema::{Freshness, Sync};
     use ambit_proto::space::Position;
 
@@ -269,6 +293,27 @@ mod tests {
             all.sort_unstable();
             assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{most_bytes} bytes");
             assert!(sent.len() * 12 >= most_bytes.saturating_sub(40) || sent.len() == usize::from(OBJECTS), "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn no_section_of_the_fine_level_is_longer_than_it_may_be_whatever_jumps() {
+        let motion = Some(MotionFormat { linear: 128, angular: 64 });
+        for format in [YAW, PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion }] {
+            for seed in 0..40 {
+                let mut crowd = Crowd { fine: Some(fastrand::Rng::with_seed(seed)), format, ..Crowd::new() };
+                let most_bytes = 60 + 30 * seed as usize;
+                let mut told = 0;
+                for tick in 1..60 {
+                    let acked = crowd.numbers.next().checked_sub(4);
+                    acked.into_iter().for_each(|number| crowd.numbers.acked(number));
+                    let (sent, _) = crowd.tick(most_bytes, tick);
+                    assert!(crowd.section.len() <= most_bytes, "{} of {most_bytes} bytes", crowd.section.len());
+                    told += sent.len();
+                }
+                // One that came out too long does not leave; that must stay the exception.
+                assert!(told > 59, "{told} poses in 59 ticks of {most_bytes} bytes");
+            }
         }
     }
 
@@ -313,7 +358,25 @@ mod tests {
         assert!(crowd.tick(10_000, 3).0.len() >= left.len());
     }
 
+    /// Anywhere within a kilometre, turned and moving in any way.
+    fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
+        let at = [(); 3].map(|()| rng.i32(..) >> rng.u8(8..32));
+        let velocity = |rng: &mut fastrand::Rng| [(); 3].map(|()| rng.i16(..) >> rng.u8(..16));
+        let moves = format.motion.is_some();
+        let motion = if moves { Motion { linear: velocity(rng), angular: velocity(rng) } } else { Motion::default() };
+        let turn = match format.turn {
+            Turning::Fixed => [0; 4],
+            Turning::Yaw { bits } => [rng.u16(..1 << bits), 0, 0, 0],
+            Turning::Free { bits } => [rng.u16(..4), rng.u16(..1 << bits), rng.u16(..1 << bits), rng.u16(..1 << bits)],
+        };
+        Pose { at, turn, motion, ..Pose::default() }
+    }
+
     struct Crowd {
+        /// Of all kinds.
+        format: PoseFormat,
+        /// At the fine level, and anything may jump anywhere.
+        fine: Option<fastrand::Rng>,
         /// Datagrams that leave before the section is written.
         slices: u64,
         book: PoseBook,
@@ -334,7 +397,9 @@ mod tests {
             }
             let (numbers, cache, due, buffers) =
                 (Numbers::default(), CodeCache::default(), Vec::new(), Buffers::default());
-            Crowd { slices: 0, book: PoseBook::default(), numbers, poses, cache, due, buffers, section: Vec::new() }
+            let book = PoseBook::default();
+            let (format, fine, section) = (YAW, None, Vec::new());
+            Crowd { format, fine, slices: 0, book, numbers, poses, cache, due, buffers, section }
         }
 
         /// All have moved; which slots are in a section of so many bytes, and which are not.
@@ -343,16 +408,25 @@ mod tests {
             for slot in 0..u32::from(OBJECTS) {
                 // All walk north and look about more and more.
                 let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
-                let pose = YAW.pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
+                let mut pose = self.format.pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
+                if let Some(rng) = &mut self.fine
+                    && rng.u8(..4) == 0
+                {
+                    pose = any_pose(rng, self.format);
+                }
                 if tick == 1 {
                     self.book.begin(slot, 0, stamp, pose, [x, 0.0]);
                 }
                 self.book.note(slot, stamp, pose, [x, 0.0]);
             }
             let rates = [Rates::of(&Freshness::default(), Sync::Interpolated)];
-            let source = Source { book: &self.book, formats: &[YAW], stamp, tick_hz: 20 };
-            let scene = Scene { source, rates: &rates, shared: true };
-            let look = Look { viewer: [0.0; 2], most: usize::MAX, typical_x256: 0 };
+            let source = Source { book: &self.book, formats: &[self.format], stamp, tick_hz: 20 };
+            let scene = Scene { source, rates: &rates, shared: self.fine.is_none() };
+            let look = Look {
+                viewer: [0.0; 2],
+                most: usize::MAX,
+                typical_x256: if self.fine.is_some() { 100 * 256 } else { 0 },
+            };
             self.poses.collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
             let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
             (0..self.slices).for_each(|_| self.numbers.sent(stamp, false));
