@@ -4,6 +4,8 @@
 //! or a [`BadParameter`] that says what is allowed. Nothing else looks up strings: the room gets a [`RoomConfig`], the
 //! game its [`Parameters`].
 //!
+//! A game may give a room's parameter another default ([`own_default`]); the later of two tables counts.
+//!
 //! Invariant: a value that came out lies in the range of its declaration; a key that no table declares is refused with
 //! the list of those that are known. Units stand in each parameter's text.
 
@@ -93,6 +95,30 @@ pub const ROOM: &[Parameter] = &[
                 each; auto chooses by how many there are",
     },
 ];
+
+/// A parameter of every room with a game's own default, to stand in the game's table: what is not given is then that.
+///
+/// # Panics
+/// When no room has such a parameter: a mistake of the game's.
+pub const fn own_default(key: &str, default: &'static str) -> Parameter {
+    let mut index = 0;
+    while index < ROOM.len() {
+        if same(ROOM[index].key.as_bytes(), key.as_bytes()) {
+            return Parameter { default, ..ROOM[index] };
+        }
+        index += 1;
+    }
+    panic!("no room has such a parameter")
+}
+
+/// As `==`, which constants can't ask.
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    index == a.len() && index == b.len()
+}
 
 /// How poses are coded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -316,6 +342,22 @@ mod tests {
     #[test]
     fn a_margin_that_nobody_chose_shrinks_with_the_cell() {
         assert_eq!(configure(&[("cell", "1")]).unwrap().margin_m, 0.5);
+    }
+
+    #[test]
+    fn a_game_may_have_its_own_default_for_what_every_room_has() {
+        const OWN: &[Parameter] = &[own_default("size", "32x20"), own_default("inner", "2")];
+        let configure = |given: &[(&str, &str)]| {
+            let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let parameters = Parameters::parse(&given, &[ROOM, OWN]).unwrap();
+            assert_eq!(parameters.is_given("size"), !given.is_empty());
+            RoomConfig::new(RoomId(1), 5, 64, Duration::from_secs(30), &parameters).unwrap()
+        };
+        let config = configure(&[]);
+        assert_eq!((config.width, config.height, config.inner, config.outer), (32.0, 20.0, 2, 2));
+        assert_eq!(configure(&[("size", "50x60")]).height, 60.0);
+        let unknown = Parameters::parse(&[("x".to_owned(), String::new())].into(), &[ROOM, OWN]).unwrap_err();
+        assert!(unknown.to_string().ends_with("margin, outer, seed, size, tick"), "{unknown}");
     }
 
     fn configure(given: &[(&str, &str)]) -> Result<RoomConfig, BadParameter> {

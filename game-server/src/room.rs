@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Command;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
@@ -276,6 +277,8 @@ impl Room {
         self.disconnect(client);
         let seat = self.seats.get_mut(&player).expect("a connected player has a seat");
         seat.presence = Presence::Away(now);
+        // Whoever is away holds nothing.
+        self.game.input(&mut self.world, player, Keymap::default());
     }
 
     fn remove(&mut self, player: PlayerId) {

@@ -100,12 +100,13 @@ enum Value {
 }
 
 impl Parameters {
-    /// Checks what was given against the tables.
+    /// Checks what was given against the tables. Where two declare the same key, the later one counts.
     pub fn parse(given: &BTreeMap<String, String>, tables: &[&'static [Parameter]]) -> Result<Self, BadParameter> {
         let declared = || tables.iter().copied().flatten();
         if let Some(key) = given.keys().find(|key| declared().all(|parameter| parameter.key != key.as_str())) {
             let mut known: Vec<_> = declared().map(|parameter| parameter.key).collect();
             known.sort_unstable();
+            known.dedup();
             return Err(BadParameter::Unknown { key: shown(key), known: known.join(", ") });
         }
         let mut values = BTreeMap::new();

@@ -210,6 +210,6 @@ pub struct GameInfo {
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
-    /// The game's own parameters; it may not declare one that every room has.
+    /// The game's own parameters; of one that every room has, it may choose the default (`config::own_default`).
     pub parameters: &'static [Parameter],
 }

@@ -13,7 +13,8 @@ use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::ids::RoomId;
 
 use super::game::Game;
-use crate::config::{BadParameter, Parameters, ROOM, RoomConfig};
+use crate::config::{BadParameter, Parameters, ROOM, RoomConfig, own_default};
+use crate::games::cubes::Cubes;
 use crate::games::field::Field;
 use crate::record::Header;
 use crate::room::Room;
@@ -48,19 +49,21 @@ pub enum OpenError {
 impl Registry {
     /// The games that come with Ambit.
     pub fn standard() -> Self {
-        Self { games: Vec::new() }.with(Field::INFO, Field::make)
+        Self { games: Vec::new() }.with(Field::INFO, Field::make).with(Cubes::INFO, Cubes::make)
     }
 
     /// These games and one more.
     ///
     /// # Panics
-    /// When there is one of that name, or the game declares a parameter that every room has: a mistake of the game's.
+    /// When there is one of that name, or the game declares a parameter that every room has and changes more than its default: a
+    /// mistake of the game's.
     #[must_use]
     pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
         assert!(self.info(info.name).is_none(), "there are two games {:?}", info.name);
         for parameter in info.parameters {
-            let taken = ROOM.iter().any(|common| common.key == parameter.key);
-            assert!(!taken, "{:?} is a parameter of every room", parameter.key);
+            let common = ROOM.iter().find(|common| common.key == parameter.key);
+            let fits = common.is_none_or(|common| *parameter == own_default(common.key, parameter.default));
+            assert!(fits, "{:?} is a parameter of every room", parameter.key);
         }
         self.games.push((info, make));
         self
@@ -135,7 +138,7 @@ mod tests {
     fn a_game_that_nobody_knows_is_answered_with_the_known_ones() {
         let error = Registry::standard().check("fjeld", &BTreeMap::new()).unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownGame);
-        assert_eq!(error.to_string(), "there is no game \"fjeld\"; the known ones are field");
+        assert_eq!(error.to_string(), "there is no game \"fjeld\"; the known ones are field, cubes");
     }
 
     #[test]

@@ -100,6 +100,11 @@ pub const fn time_of(frame: u64) -> GameTime {
     GameTime::from_micros(frame * 1_000_000 / FRAMES_PER_S)
 }
 
+/// The last whole millisecond of a frame: keys that changed up to then act in the step from this frame to the next.
+pub const fn end_of(frame: u64) -> GameTime {
+    GameTime::from_millis((frame * 1_000 + 499) / FRAMES_PER_S)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +113,8 @@ mod tests {
     fn a_frame_is_reached_at_its_time_and_there_are_sixty_a_second() {
         for frame in 0..10_000 {
             assert_eq!(frame_at(time_of(frame)), frame);
+            assert_eq!(frame_at(end_of(frame)), frame);
+            assert_eq!(frame_at(GameTime::from_millis(end_of(frame).millis() + 1)), frame + 1);
         }
         assert_eq!([0, 8, 9, 50, 1_000].map(|ms| frame_at(GameTime::from_millis(ms))), [0, 0, 1, 3, 60]);
     }

@@ -1,8 +1,8 @@
 //! Dice that drive a player's cube: for demonstrations and measurements.
 //!
 //! A seed, a player's number and the frame go in, what the player would hold comes out: phases of half a second to three, in which
-//! the cube rolls about, gathers others on the way (katamari), drives them off, jumps or rests. Its place is asked for one
-//! thing only: it turns back before it gets to a wall.
+//! the cube rolls about, gathers others on the way (katamari), drives them off, jumps or rests. Its place is asked for so that it
+//! turns back before it gets to a wall, and heads for the middle at every other time, where the others lie.
 //!
 //! Invariant: the same seed, number, frames and places give the same keys. Units: frames, metres.
 
@@ -36,7 +36,7 @@ impl Driver {
     /// What is held in a frame by a cube at (x, y). Frames go up.
     pub fn keys(&mut self, frame: u64, at: [f32; 2], arena: Arena) -> Keymap {
         if frame >= self.until {
-            self.begin_phase(frame);
+            self.begin_phase(frame, at, arena);
         }
         let [x, y] = std::array::from_fn(|axis| {
             let extent = [arena.width_m, arena.height_m][axis];
@@ -49,12 +49,12 @@ impl Driver {
             .with(control::UP, y > 0)
     }
 
-    fn begin_phase(&mut self, frame: u64) {
-        self.heading = self.some_heading();
+    fn begin_phase(&mut self, frame: u64, at: [f32; 2], arena: Arena) {
+        self.heading = if self.rng.bool() { self.some_heading() } else { towards_middle(at, arena) };
         self.held = Keymap(0);
         let longest = match self.rng.u8(..10) {
-            0..=3 => 3 * FRAMES_PER_S,
-            4..=6 => {
+            0..=2 => 3 * FRAMES_PER_S,
+            3..=6 => {
                 self.held = Keymap(0).with(control::ATTRACT, true);
                 3 * FRAMES_PER_S
             }
@@ -83,6 +83,15 @@ impl Driver {
             }
         }
     }
+}
+
+/// Along each axis, unless it is there: within an eighth of the floor.
+fn towards_middle(at: [f32; 2], arena: Arena) -> [i8; 2] {
+    std::array::from_fn(|axis| {
+        let extent = [arena.width_m, arena.height_m][axis];
+        let way = extent / 2.0 - at[axis];
+        if way.abs() < extent / 8.0 { 0 } else { way.signum() as i8 }
+    })
 }
 
 fn away_from_walls(heading: i8, at: f32, extent: f32) -> i8 {
@@ -114,11 +123,19 @@ mod tests {
         let keys: Vec<Keymap> = (0..60 * 120).map(|frame| driver.keys(frame, [16.0, 16.0], ARENA)).collect();
         let share = |control| keys.iter().filter(|keys| keys.down(control)).count() as f32 / keys.len() as f32;
         for held in [control::LEFT, control::RIGHT, control::UP, control::DOWN] {
-            assert!((0.1..0.6).contains(&share(held)), "{held}: {}", share(held));
+            assert!((0.05..0.5).contains(&share(held)), "{held}: {}", share(held));
         }
-        assert!((0.15..0.6).contains(&share(control::ATTRACT)));
+        assert!((0.2..0.7).contains(&share(control::ATTRACT)));
         assert!((0.01..0.3).contains(&share(control::REPEL)) && (0.01..0.3).contains(&share(control::JUMP)));
         assert!(keys.contains(&Keymap(0)));
+    }
+
+    #[test]
+    fn who_is_far_from_the_middle_is_driven_there() {
+        let mut driver = Driver::new(3, 0);
+        let keys: Vec<Keymap> = (0..60 * 120).map(|frame| driver.keys(frame, [6.0, 26.0], ARENA)).collect();
+        let count = |control| keys.iter().filter(|keys| keys.down(control)).count();
+        assert!(count(control::RIGHT) > count(control::LEFT) && count(control::DOWN) > count(control::UP));
     }
 
     #[test]

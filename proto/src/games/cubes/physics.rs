@@ -27,7 +27,7 @@ use rapier3d::pipeline::PhysicsWorld;
 
 use self::rest::Rest;
 use super::{Arena, FORMAT, FRAMES_PER_S, PLAYER, edge_m};
-use crate::keymap::{Keymap, Keys};
+use crate::keymap::Keys;
 use crate::pose::Pose;
 use crate::space::Position;
 
@@ -56,6 +56,12 @@ pub struct Body {
 }
 
 impl Body {
+    /// The number of its place, to keep arrays by: less than there ever were bodies at once, its own as long as it is there, and
+    /// after that another one's.
+    pub fn slot(self) -> usize {
+        self.slot as usize
+    }
+
     fn of(handle: RigidBodyHandle) -> Self {
         let (slot, generation) = handle.into_raw_parts();
         Self { slot, generation }
@@ -199,9 +205,9 @@ impl Physics {
         self.cube_mut(body).keys = keys;
     }
 
-    /// What was last said of the keys of a body's player.
-    pub fn held(&self, body: Body) -> Keymap {
-        self.cube(body).keys.current
+    /// What the player of a body holds; before a step, `previous` is what that of the step before went by.
+    pub fn keys(&self, body: Body) -> Keys {
+        self.cube(body).keys
     }
 
     /// A frame goes by.
@@ -225,7 +231,7 @@ impl Physics {
     /// Replaces `found` by what a body touches, and if its player attracts or repels, by what that reaches as well. In order.
     pub fn company(&self, body: Body, found: &mut Vec<Body>) {
         self.touching(body, found);
-        if forces::reaches_out(self.held(body)) {
+        if forces::reaches_out(self.keys(body).current) {
             self.within_reach(body, found);
         }
         found.sort_unstable();

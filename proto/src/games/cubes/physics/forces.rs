@@ -18,7 +18,7 @@ use crate::keymap::Keymap;
 const STEP_S: f32 = 1.0 / FRAMES_PER_S as f32;
 /// A player's push, while slower than [`PUSHED_M_PER_S`] in its direction.
 const PUSH_M_PER_S2: f32 = 14.0;
-const PUSHED_M_PER_S: f32 = 6.0;
+const PUSHED_M_PER_S: f32 = 5.0;
 /// How far above its middle a cube is pushed, so that it rolls over its edges where it would slide.
 const PUSHED_ABOVE_M: f32 = 0.4 * PLAYER_EDGE_M;
 /// A jump of about a metre.

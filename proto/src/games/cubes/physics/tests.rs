@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::games::cubes::{CUBE, Driver, EDGE_M, PLAYER_EDGE_M, control};
+use crate::keymap::Keymap;
 use crate::pose::MotionFormat;
 
 const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };

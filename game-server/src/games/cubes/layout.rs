@@ -1,0 +1,96 @@
+//! Where cubes lie when the room begins, and where a player's comes in.
+//!
+//! Small cubes lie in a square grid in the middle. A player's cube comes in as near to the middle as there is room for it: on the
+//! floor, or above what lies there, and then it drops.
+//!
+//! Units: metres.
+
+use ambit_proto::games::cubes::{Arena, EDGE_M, FORMAT, PLAYER, PLAYER_EDGE_M, Physics};
+use ambit_proto::pose::Pose;
+use ambit_proto::space::Position;
+
+use crate::config::BadParameter;
+
+const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
+/// How far from the middle a player's cube comes in, in places of [`PLACE_M`] each way.
+const RINGS: i16 = 2;
+/// From one place for a player's cube to the next: more than its diagonal, and as far from one height to the next.
+const PLACE_M: f32 = 1.8 * PLAYER_EDGE_M;
+/// Heights that are tried: up to 13 m. Who finds none has a thousand others above.
+const HEIGHTS: u8 = 8;
+
+/// How many cubes, and how they lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Layout {
+    arena: Arena,
+    cubes: u32,
+    spacing_m: f32,
+}
+
+impl Layout {
+    /// So many cubes, so far apart, if they fit.
+    pub(super) fn new(arena: Arena, cubes: u32, spacing_m: f32) -> Result<Self, BadParameter> {
+        let layout = Self { arena, cubes, spacing_m };
+        let extent = spacing_m * layout.columns().saturating_sub(1) as f32 + EDGE_M;
+        if cubes > 0 && extent > arena.width_m.min(arena.height_m) {
+            let Arena { width_m, height_m } = arena;
+            let problem = format!(
+                "{cubes} of them, {spacing_m} m apart, take a square of {extent} m, which a floor of {width_m}x{height_m} m \
+                 has no room for: size may be larger, spacing less"
+            );
+            return Err(BadParameter::Conflict { key: "cubes", problem });
+        }
+        Ok(layout)
+    }
+
+    pub(super) fn arena(&self) -> Arena {
+        self.arena
+    }
+
+    /// At rest on the floor, row by row.
+    pub(super) fn poses(self) -> impl Iterator<Item = Pose> {
+        let columns = self.columns();
+        let first = self.spacing_m * columns.saturating_sub(1) as f32 / 2.0;
+        let Arena { width_m, height_m } = self.arena;
+        (0..self.cubes).map(move |number| {
+            let (column, row) = ((number % columns) as f32, (number / columns) as f32);
+            let x = width_m / 2.0 - first + column * self.spacing_m;
+            let y = height_m / 2.0 - first + row * self.spacing_m;
+            FORMAT.moving(Position::new(x, y, EDGE_M / 2.0), UPRIGHT, None)
+        })
+    }
+
+    /// Where a player's cube comes in, awake. If there is no free place, in the highest above the middle.
+    pub(super) fn free_pose(&self, physics: &Physics) -> Pose {
+        let free = self.places().find(|&place| physics.is_free(PLAYER, place));
+        let place = free.unwrap_or_else(|| self.place(0, 0, HEIGHTS));
+        FORMAT.moving(place, UPRIGHT, Some(([0.0; 3], [0.0; 3])))
+    }
+
+    /// All places, the best ones first: low ones, and of these the nearest to the middle.
+    fn places(&self) -> impl Iterator<Item = Position> {
+        let offsets = -RINGS..=RINGS;
+        let mut columns: Vec<(i16, i16)> = offsets.clone().flat_map(|x| offsets.clone().map(move |y| (x, y))).collect();
+        columns.sort_by_key(|(x, y)| x * x + y * y);
+        let places = (0..HEIGHTS).flat_map(move |height| columns.clone().into_iter().map(move |(x, y)| (x, y, height)));
+        places.map(|(x, y, height)| self.place(x, y, height)).filter(|&place| self.is_inside(place))
+    }
+
+    fn place(&self, x: i16, y: i16, height: u8) -> Position {
+        let Arena { width_m, height_m } = self.arena;
+        let along = |extent: f32, offset: i16| extent / 2.0 + PLACE_M * f32::from(offset);
+        let z = PLAYER_EDGE_M / 2.0 + PLACE_M * f32::from(height);
+        Position::new(along(width_m, x), along(height_m, y), z)
+    }
+
+    fn is_inside(&self, place: Position) -> bool {
+        let inside = |at: f32, extent: f32| (PLAYER_EDGE_M..=extent - PLAYER_EDGE_M).contains(&at);
+        inside(place.x, self.arena.width_m) && inside(place.y, self.arena.height_m)
+    }
+
+    /// Of the smallest square with room for all.
+    fn columns(&self) -> u32 {
+        let root = self.cubes.isqrt();
+        if root * root < self.cubes { root + 1 } else { root }
+    }
+}

@@ -1,0 +1,92 @@
+//! Who plays, with which cube, and what drives it: a player's keys, or dice.
+//!
+//! Dice are thrown frame by frame, by the room's seed and the order of joining, and act through the same keys as players do. Their
+//! flags change at the time of the frame, which lies between the horizons of two ticks.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::games::cubes::{Arena, Body, Driver, FORMAT, Physics, time_of};
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::time::GameTime;
+
+use super::table;
+use crate::logic::world::World;
+
+/// For how long what a player's cube has touched is told first: a bit longer than until it is said again.
+const ENGAGED: Duration = Duration::from_millis(250);
+const ENGAGED_AGAIN: Duration = Duration::from_millis(100);
+
+/// What `World::rng_for` is asked for.
+const DICE: u64 = 1;
+
+/// All players.
+#[derive(Debug, Default)]
+pub(super) struct Players {
+    seats: BTreeMap<PlayerId, Seat>,
+    /// How many have joined so far.
+    joined: u64,
+    engaged_at: GameTime,
+}
+
+/// One player.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) body: Body,
+    pub(super) avatar: ObjectId,
+    driver: Option<Driver>,
+}
+
+impl Players {
+    pub(super) fn join(&mut self, world: &World, player: PlayerId, body: Body, avatar: ObjectId, with_dice: bool) {
+        let driver = with_dice.then(|| Driver::new(world.rng_for(DICE, 0).u64(..), self.joined));
+        self.joined += 1;
+        self.seats.insert(player, Seat { body, avatar, driver });
+    }
+
+    pub(super) fn leave(&mut self, player: PlayerId) -> Option<Seat> {
+        self.seats.remove(&player)
+    }
+
+    pub(super) fn seat(&self, player: PlayerId) -> Option<&Seat> {
+        self.seats.get(&player)
+    }
+
+    pub(super) fn driven_by_keys(&self, player: PlayerId) -> Option<&Seat> {
+        self.seat(player).filter(|seat| seat.driver.is_none())
+    }
+
+    /// Lets the dice hold keys for the step from `frame` to the next; nothing is told of before `settled`.
+    pub(super) fn throw_dice(
+        &mut self,
+        world: &mut World,
+        physics: &mut Physics,
+        arena: Arena,
+        frame: u64,
+        settled: GameTime,
+    ) {
+        for seat in self.seats.values_mut() {
+            let Some(driver) = &mut seat.driver else { continue };
+            let at = FORMAT.position(&physics.pose(seat.body));
+            let mut keys = physics.keys(seat.body);
+            keys.current = driver.keys(frame, [at.x, at.y], arena);
+            physics.steer(seat.body, keys);
+            table::tell_keys(world, seat.avatar, time_of(frame).max(settled), keys.current);
+        }
+    }
+
+    /// Says, now and then, with what each player's cube has to do: what it touches, attracts or repels.
+    pub(super) fn engage(&mut self, world: &mut World, physics: &Physics, objects: &[ObjectId], found: &mut Vec<Body>) {
+        let now = world.now();
+        if now.since(self.engaged_at) < ENGAGED_AGAIN {
+            return;
+        }
+        self.engaged_at = now;
+        for seat in self.seats.values() {
+            physics.company(seat.body, found);
+            for body in &*found {
+                world.engage(seat.avatar, objects[body.slot()], now + ENGAGED);
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The game as its world sees it, and in a room.
+
+mod layout;
+mod room;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::games::cubes::{PLAYER, PLAYER_EDGE_M, component, control, end_of};
+use ambit_proto::pose::Pose;
+use ambit_proto::space::Position;
+
+use super::*;
+use crate::config::{ROOM, RoomConfig};
+use crate::logic::registry::Registry;
+use crate::logic::world::Change;
+use crate::record::Header;
+
+const ANN: PlayerId = PlayerId(1);
+const BOB: PlayerId = PlayerId(2);
+
+#[test]
+fn all_poses_that_are_told_are_those_of_the_frame_of_the_horizon() {
+    let mut scene = Scene::new(&[("cubes", "60"), ("drive", "dice")]);
+    scene.join(ANN);
+    scene.join(BOB);
+    for _ in 0..400 {
+        scene.tick();
+        assert_eq!(scene.game.frame, frame_at(scene.world.now()));
+        for body in scene.game.physics.bodies() {
+            let object = scene.game.objects[body.slot()];
+            assert_eq!(scene.world.pose(object), scene.game.physics.pose(body), "{object}");
+        }
+    }
+}
+
+#[test]
+fn however_often_it_ticks_the_dice_give_the_same_frames() {
+    let states = |ticks_per_s: &str| {
+        let mut scene = Scene::new(&[("cubes", "100"), ("drive", "dice"), ("tick", ticks_per_s)]);
+        scene.join(ANN);
+        scene.join(BOB);
+        let mut states = BTreeMap::new();
+        for second in 1..=12 {
+            scene.run_until(GameTime::from_millis(1_000 * second));
+            states.insert(scene.game.frame, scene.poses());
+        }
+        states
+    };
+    let twenty = states("20");
+    assert_eq!(twenty.keys().copied().collect::<Vec<_>>(), (1..=12).map(|second| 9 + 60 * second).collect::<Vec<_>>());
+    for ticks_per_s in ["10", "25", "60"] {
+        assert!(states(ticks_per_s) == twenty, "at {ticks_per_s} ticks a second");
+    }
+}
+
+#[test]
+fn keys_push_from_the_horizon_on_and_their_flags_say_so() {
+    let mut scene = Scene::new(&[("cubes", "0")]);
+    let avatar = scene.join(ANN);
+    scene.ticks(40);
+    let (before, since) = (scene.world.pose(avatar), scene.world.now());
+    assert!(before.flag, "it has dropped and lies still");
+    scene.hold(ANN, &[control::RIGHT, control::ATTRACT]);
+    let flags = |scene: &Scene| component::HELD.map(|(flag, _)| scene.world.flag(avatar, flag));
+    assert_eq!(flags(&scene), [false, true, false, false, true, false]);
+    assert!(!scene.world.flag_at(avatar, 2, end_of(frame_at(since) - 1)), "not before");
+    assert!(scene.world.flag_at(avatar, 2, end_of(frame_at(since))), "in the step that follows");
+    assert_eq!(scene.world.pose(avatar), before);
+    scene.ticks(20);
+    assert!(scene.place(avatar).x > 18.0, "{:?}", scene.place(avatar));
+    scene.hold(ANN, &[]);
+    assert_eq!(flags(&scene), [false; 6]);
+}
+
+#[test]
+fn keys_come_as_commands_too_and_nothing_else_does() {
+    let mut scene = Scene::new(&[("cubes", "0")]);
+    let avatar = scene.join(ANN);
+    scene.ticks(40);
+    let keys = Action::Keys(1 << control::UP);
+    assert_eq!(scene.game.command(&mut scene.world, ANN, &keys), Ok(()));
+    scene.ticks(20);
+    assert!(scene.place(avatar).y > 18.0);
+    let refused = Err(Refusal(ErrorCode::UnknownCommand));
+    for action in [Action::Move { x: 1.0, y: 1.0 }, Action::Cast { spell: 0, at: None }, Action::Custom(vec![1])] {
+        assert_eq!(scene.game.command(&mut scene.world, ANN, &action), refused);
+    }
+}
+
+#[test]
+fn a_jump_that_is_pressed_counts_at_each_press() {
+    let mut scene = Scene::new(&[("cubes", "0")]);
+    let avatar = scene.join(ANN);
+    scene.ticks(40);
+    for _ in 0..2 {
+        scene.hold(ANN, &[control::JUMP]);
+        scene.ticks(6);
+        assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+        scene.hold(ANN, &[]);
+        scene.ticks(60);
+    }
+}
+
+#[test]
+fn who_comes_in_has_room_and_lands_among_the_others() {
+    for cubes in ["0", "100", "900"] {
+        let mut scene = Scene::new(&[("cubes", cubes)]);
+        let avatars: Vec<ObjectId> = (1..=12).map(|player| scene.join(PlayerId(player))).collect();
+        for (index, &one) in avatars.iter().enumerate() {
+            let place = scene.place(one);
+            assert!((place.x - 16.0).hypot(place.y - 16.0) < 6.0, "{place:?}");
+            assert!(avatars[..index].iter().all(|&other| scene.place(other).distance(place) > PLAYER_EDGE_M));
+        }
+        scene.ticks(100);
+        assert!(avatars.iter().all(|&avatar| scene.place(avatar).z < 4.0 && scene.place(avatar).z > 0.4));
+    }
+}
+
+#[test]
+fn who_comes_later_finds_a_place_although_the_middle_is_taken() {
+    let mut scene = Scene::new(&[("cubes", "0")]);
+    let ann = scene.join(ANN);
+    scene.ticks(10);
+    let bob = scene.join(BOB);
+    assert!(scene.place(ann).distance(scene.place(bob)) > 1.5);
+    assert!(scene.place(bob).z < PLAYER_EDGE_M, "on the floor");
+}
+
+#[test]
+fn who_leaves_takes_the_cube_away_and_what_lay_on_it_falls() {
+    let mut scene = Scene::new(&[("cubes", "100"), ("spacing", "0.5")]);
+    let ann = scene.join(ANN);
+    scene.ticks(60);
+    scene.hold(ANN, &[control::ATTRACT]);
+    scene.ticks(40);
+    scene.game.leave(&mut scene.world, ANN);
+    assert!(!scene.world.contains(ann));
+    scene.ticks(100);
+    let highest = scene.world.objects().map(|object| scene.place(object).z).fold(0.0, f32::max);
+    assert!(highest < 1.5, "{highest}");
+    assert_eq!(scene.game.physics.awake().len(), 0);
+    assert_eq!(scene.game.physics.bodies().count(), 100);
+    // The slot is given away again, and the object with it.
+    let bob = scene.join(BOB);
+    scene.ticks(5);
+    assert_eq!(scene.world.kind(bob), PLAYER);
+}
+
+#[test]
+fn thousands_that_sleep_are_not_looked_at() {
+    let mut scene = Scene::new(&[("cubes", "9000"), ("size", "320x320"), ("spacing", "3")]);
+    assert_eq!(scene.world.len(), 9_000);
+    let awake = |scene: &Scene| scene.game.physics.awake().len();
+    scene.ticks(2);
+    assert_eq!((awake(&scene), scene.world.posed().len()), (0, 0));
+    scene.join(ANN);
+    scene.ticks(20);
+    scene.hold(ANN, &[control::RIGHT, control::ATTRACT]);
+    let most = (0..60).map(|_| {
+        scene.tick();
+        scene.world.posed().len().max(awake(&scene))
+    });
+    let most = most.max().expect("ticks");
+    assert!((2..40).contains(&most), "{most} at once");
+}
+
+#[test]
+fn what_a_player_s_cube_touches_or_attracts_is_engaged() {
+    let mut scene = Scene::new(&[("cubes", "4"), ("spacing", "2")]);
+    let ann = scene.join(ANN);
+    scene.ticks(40);
+    scene.changes.clear();
+    scene.ticks(4);
+    assert_eq!(engaged(&scene), BTreeMap::new());
+    scene.hold(ANN, &[control::ATTRACT]);
+    scene.ticks(4);
+    assert_eq!(engaged(&scene).get(&ann), Some(&4), "all four are within two metres");
+}
+
+#[test]
+fn interpolated_cubes_are_told_without_velocities() {
+    let mut scene = Scene::new(&[("cubes", "50"), ("sync", "interpolated"), ("drive", "dice")]);
+    scene.join(ANN);
+    let mut moved = std::collections::BTreeSet::new();
+    for _ in 0..400 {
+        scene.tick();
+        moved.extend(scene.world.posed().iter().copied());
+        let motion = |object: ObjectId| scene.world.pose(object).motion;
+        assert!(scene.world.objects().all(|object| motion(object) == ambit_proto::pose::Motion::default()));
+    }
+    assert!(moved.len() > 10, "{} objects have moved", moved.len());
+}
+
+#[test]
+fn a_tick_that_comes_late_leaves_frames_out() {
+    let mut scene = Scene::new(&[("cubes", "10")]);
+    let avatar = scene.join(ANN);
+    scene.tick();
+    let before = scene.place(avatar).z;
+    scene.run_until(scene.room_time + Duration::from_millis(10));
+    scene.jump(Duration::from_secs(5));
+    assert_eq!(scene.game.frame, frame_at(scene.world.now()));
+    assert!((scene.place(avatar).z - before).abs() < 1.0);
+}
+
+#[test]
+fn what_the_game_chooses_for_a_room_is_its_default() {
+    let config = |given: &[(&str, &str)]| prepare(given).map(|(config, _)| config).map_err(|error| error.to_string());
+    let usual = config(&[]).expect("the defaults go together");
+    assert_eq!((usual.width, usual.height, usual.inner, usual.outer), (32.0, 32.0, 3, 4));
+    let given = config(&[("size", "40x50"), ("inner", "1"), ("outer", "2")]).expect("possible");
+    assert_eq!((given.width, given.height, given.inner, given.outer), (40.0, 50.0, 1, 2));
+    let error = config(&[("size", "5000x100")]).unwrap_err();
+    assert_eq!(error, "size does not fit: the floor of cubes has at most 4096 m on each side");
+}
+
+/// Avatars, and with how many each was said to be engaged since `changes` was cleared.
+fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
+    let mut pairs = BTreeMap::<ObjectId, std::collections::BTreeSet<ObjectId>>::new();
+    for change in &scene.changes {
+        if let Change::Engaged { viewer, object, .. } = change {
+            pairs.entry(*viewer).or_default().insert(*object);
+        }
+    }
+    pairs.into_iter().map(|(viewer, objects)| (viewer, objects.len())).collect()
+}
+
+/// What the registry makes of these parameters, but for the game's type.
+fn prepare(given: &[(&str, &str)]) -> Result<(RoomConfig, Box<dyn Game>), crate::logic::registry::OpenError> {
+    let parameters = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let header = Header { game: "cubes".into(), seed: 7, capacity: 64, parameters, ..Header::default() };
+    Registry::standard().prepare(&header)
+}
+
+/// A game and its world, tick by tick.
+struct Scene {
+    game: Cubes,
+    world: World,
+    config: RoomConfig,
+    room_time: GameTime,
+    ticks: u64,
+    changes: Vec<Change>,
+}
+
+impl Scene {
+    /// A room with these parameters, after its first tick.
+    fn new(given: &[(&str, &str)]) -> Self {
+        let (config, _) = prepare(given).expect("possible parameters");
+        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let parameters = Parameters::parse(&given, &[ROOM, Cubes::INFO.parameters]).expect("as before");
+        let game = Cubes::with(&parameters).expect("as before");
+        let world = World::new(&config, game.schema());
+        let mut scene = Self { game, world, config, room_time: GameTime::ZERO, ticks: 0, changes: Vec::new() };
+        scene.world.begin_tick(GameTime::ZERO + scene.config.delay);
+        scene.game.start(&mut scene.world);
+        scene.end_tick();
+        scene
+    }
+
+    /// At the horizon of the last tick, as if it were before its end.
+    fn join(&mut self, player: PlayerId) -> ObjectId {
+        self.game.join(&mut self.world, player, "somebody")
+    }
+
+    fn hold(&mut self, player: PlayerId, controls: &[u8]) {
+        let keys = controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true));
+        self.game.input(&mut self.world, player, keys);
+    }
+
+    fn tick(&mut self) {
+        self.ticks += 1;
+        let next = GameTime::from_micros(1_000_000 * self.ticks / u64::from(self.config.tick_hz));
+        self.jump(next.since(self.room_time));
+    }
+
+    /// A tick after so long.
+    fn jump(&mut self, time: Duration) {
+        self.room_time += time;
+        self.world.begin_tick(self.room_time + self.config.delay);
+        self.game.step(&mut self.world, time);
+        self.end_tick();
+    }
+
+    fn end_tick(&mut self) {
+        self.world.finish_tick();
+        self.world.drain_changes(&mut self.changes);
+    }
+
+    fn ticks(&mut self, ticks: u32) {
+        (0..ticks).for_each(|_| self.tick());
+    }
+
+    fn run_until(&mut self, time: GameTime) {
+        while self.room_time < time {
+            self.tick();
+        }
+    }
+
+    fn place(&self, object: ObjectId) -> Position {
+        self.world.position(object)
+    }
+
+    fn poses(&self) -> Vec<Pose> {
+        self.game.physics.bodies().map(|body| self.game.physics.pose(body)).collect()
+    }
+}
