@@ -11,14 +11,14 @@ use crate::room::{Input, Room};
 #[test]
 fn who_drops_keeps_the_cube_and_comes_back_to_it() {
     let mut scene = Connections::new();
-    scene.tick(Some(scene.join(1)));
+    scene.tick(Some(join(1)));
     scene.ticks(60);
     let avatar = scene.room.avatar(ANN).expect("she is in");
     let before = scene.room.world().pose(avatar);
     scene.tick(Some(Input::Lost { client: ClientId(1) }));
     scene.ticks(100);
     assert_eq!(scene.room.world().pose(avatar), before);
-    scene.tick(Some(scene.join(2)));
+    scene.tick(Some(join(2)));
     assert_eq!(scene.room.avatar(ANN), Some(avatar));
     assert_eq!(scene.room.world().pose(avatar), before);
 }
@@ -26,7 +26,7 @@ fn who_drops_keeps_the_cube_and_comes_back_to_it() {
 #[test]
 fn the_keys_of_who_has_dropped_are_let_go() {
     let mut scene = Connections::new();
-    scene.tick(Some(scene.join(1)));
+    scene.tick(Some(join(1)));
     scene.ticks(60);
     let avatar = scene.room.avatar(ANN).expect("she is in");
     scene.hold(Keymap(0).with(control::RIGHT, true));
@@ -42,13 +42,17 @@ fn the_keys_of_who_has_dropped_are_let_go() {
 #[test]
 fn who_stays_away_is_out_and_so_is_the_cube() {
     let mut scene = Connections::new();
-    scene.tick(Some(scene.join(1)));
+    scene.tick(Some(join(1)));
     scene.ticks(20);
     let avatar = scene.room.avatar(ANN).expect("she is in");
     scene.tick(Some(Input::Remove { player: ANN }));
     assert!(!scene.room.world().contains(avatar));
     scene.ticks(20);
     assert_eq!(scene.room.world().len(), 20);
+}
+
+fn join(client: u32) -> Input {
+    Input::Join { client: ClientId(client), player: ANN, name: "ann".into() }
 }
 
 struct Connections {
@@ -62,10 +66,6 @@ impl Connections {
         let (config, game) = prepare(&[("cubes", "20"), ("spacing", "3")]).expect("possible parameters");
         let grace = Duration::from_secs(30);
         Self { room: Room::new(RoomConfig { grace, ..config }, game), ticks: 0, link: Link::new(LinkConfig::client()) }
-    }
-
-    fn join(&self, client: u32) -> Input {
-        Input::Join { client: ClientId(client), player: ANN, name: "ann".into() }
     }
 
     /// A datagram from the first client.
