@@ -20,11 +20,13 @@ pub mod happenings;
 pub mod inputs;
 pub mod lobby;
 pub mod model;
+pub mod own_inputs;
 pub mod pending;
 pub mod play;
 pub mod queue;
 pub mod request;
 pub mod rules;
+pub mod samples;
 pub mod stats;
 pub mod uplink;
 
@@ -50,6 +52,7 @@ use config::ClientConfig;
 use event::{Connection, Value, ViewEvent, codes};
 use game::{CommandError, GameOutput, GameSession};
 use lobby::{Ending, LobbyOutput, LobbySession, RequestError};
+use own_inputs::OwnInput;
 use play::Play;
 use queue::EventQueue;
 use request::Request;
@@ -126,8 +129,9 @@ impl<F: Factory> Client<F> {
         number
     }
 
-    /// From now on the player holds these keys: the host is told 20 times a second, unreliably, until other keys are held, all
-    /// are let go ([`Client::release`]) or the game ends. Without a game, nothing is held.
+    /// From now on the player holds these keys: the host is told at once, and then at [`ClientConfig::inputs`], until all are let go
+    /// ([`Client::release`]) or the player leaves the game. No press or release is lost on the way, even if it is over before
+    /// the next datagram leaves. Without a game, nothing is held.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
         self.game.input(now, keys);
         self.settle(now);
@@ -137,6 +141,12 @@ impl<F: Factory> Client<F> {
     pub fn release(&mut self, now: LocalTime) {
         self.game.release(now);
         self.settle(now);
+    }
+
+    /// What the player did in the last two seconds, oldest first, and when it takes effect: for a prediction of the own avatar. The
+    /// ticks of a server take what has arrived since the one before; see [`Strokes`](ambit_proto::keymap::Strokes).
+    pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
+        self.game.play().into_iter().flat_map(|play| play.own_inputs())
     }
 
     /// Whether each pose is told as an `Update` from now on: for a view that shows all there is to see. Without, `Update`s tell of

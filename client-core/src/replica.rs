@@ -177,6 +177,8 @@ impl<V> Replica<V> {
                 self.handle_update(Moment { arrival, at: *at }, *alias, *kind, components)
             }
             Record::Leave { alias, at } => self.handle_leave(arrival, *alias, *at),
+            // About the player, not about an object.
+            Record::Effects(_) => Applied::Nothing,
         }
     }
 

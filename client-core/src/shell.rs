@@ -128,7 +128,7 @@ impl<F: Factory> Handle<F> {
         self.run(move |client, now| client.act(now, action)).await?.map_err(AskError::Refused)
     }
 
-    /// From now on the player holds these keys; the game is told 20 times a second, unreliably.
+    /// From now on the player holds these keys: see [`Client::input`].
     pub async fn input(&self, keys: Keymap) -> Result<(), Ended>
     where
         F: 'static,

@@ -18,13 +18,13 @@ use std::time::Duration;
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
-use ambit_proto::message::Command;
+use ambit_proto::message::{Action, Command, Effect};
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 
 use crate::config::RoomConfig;
 use crate::logic::game::{Game, Refusal};
-use crate::logic::world::{Change, TraceLine, World};
+use crate::logic::world::{Change, Taken, TraceLine, World};
 use crate::network::hearing::Heard;
 use crate::network::{Arrival, Eyes, Moment, Network};
 use crate::stats::RoomStats;
@@ -134,6 +134,7 @@ pub struct Room {
     arrivals: Vec<Arrival>,
     changes: Vec<Change>,
     heard: Vec<Heard>,
+    taken: Vec<Taken>,
     trace: Vec<TraceLine>,
     stats: RoomStats,
     /// Bytes sent when the present second began.
@@ -156,6 +157,7 @@ impl Room {
             arrivals: Vec::new(),
             changes: Vec::new(),
             heard: Vec::new(),
+            taken: Vec::new(),
             trace: Vec::new(),
             stats: RoomStats::default(),
             bytes_before: 0,
@@ -177,6 +179,7 @@ impl Room {
         }
         self.drop_deaf(now, outputs);
         self.expire(now, outputs);
+        self.take_inputs(moment);
         self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
         self.world.finish_tick();
@@ -268,6 +271,7 @@ impl Room {
     fn supersede(&mut self, player: PlayerId, outputs: &mut Vec<Output>) {
         if let Presence::Here(client) = self.seats[&player].presence {
             self.disconnect(client);
+            self.world.let_go(player);
             outputs.push(Output::Superseded { client });
         }
     }
@@ -277,8 +281,7 @@ impl Room {
         self.disconnect(client);
         let seat = self.seats.get_mut(&player).expect("a connected player has a seat");
         seat.presence = Presence::Away(now);
-        // Whoever is away holds nothing.
-        self.game.input(&mut self.world, player, Keymap::default());
+        self.world.let_go(player);
     }
 
     fn remove(&mut self, player: PlayerId) {
@@ -289,6 +292,7 @@ impl Room {
         }
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player);
+        self.world.forget_controls(player);
     }
 
     fn rename(&mut self, player: PlayerId, name: &str) {
@@ -322,9 +326,9 @@ impl Room {
                 }
                 Heard::Outdated => self.stats.commands_outdated += 1,
                 Heard::Malformed(_) => self.stats.malformed += 1,
-                Heard::Input(keys) => {
+                Heard::Input(input) => {
                     self.stats.inputs += 1;
-                    self.game.input(&mut self.world, player, keys);
+                    input.samples(at).for_each(|sample| self.world.hear(at, player, sample));
                 }
                 Heard::LostTrack => self.stats.lost_tracks += 1,
             }
@@ -333,13 +337,38 @@ impl Room {
     }
 
     fn command(&mut self, now: GameTime, client: ClientId, player: PlayerId, command: &Command) {
-        match self.game.command(&mut self.world, player, &command.action) {
+        let done = match command.action {
+            // Not the game's business: it learns what is pressed.
+            Action::Keys(keys) => {
+                self.world.hold(player, Keymap(keys));
+                Ok(())
+            }
+            _ => self.game.command(&mut self.world, player, &command.action),
+        };
+        match done {
             Ok(()) => self.stats.commands += 1,
             Err(Refusal(code)) => {
                 self.stats.refused += 1;
                 self.refuse(now, client, command.number, code);
             }
         }
+    }
+
+    /// Lets the game know what the players press at this tick, and the players what has come to count.
+    fn take_inputs(&mut self, moment: Moment) {
+        let mut taken = std::mem::take(&mut self.taken);
+        self.world.take_inputs(&mut taken);
+        for Taken { player, until, changed } in taken.drain(..) {
+            let Some(seat) = self.seats.get(&player) else { continue };
+            if let (Some(at), Presence::Here(client)) = (until, seat.presence) {
+                self.network.note_effect(client, Effect { at, effect: moment.horizon });
+            }
+            if changed {
+                let pressed = self.world.strokes(player).pressed();
+                self.game.input(&mut self.world, player, pressed);
+            }
+        }
+        self.taken = taken;
     }
 
     fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {

@@ -29,7 +29,7 @@ pub struct RoomStats {
     pub commands_outdated: u64,
     /// Commands over a client's allowance; answered with `rate_limited`.
     pub commands_over_rate: u64,
-    /// Keys that were heard, the newest of each datagram that was not overtaken.
+    /// Datagrams that said something of a player's controls.
     pub inputs: u64,
     /// Datagrams that could not be decoded.
     pub malformed: u64,

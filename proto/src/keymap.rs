@@ -1,9 +1,10 @@
 //! The controls that a player holds down: 32 of them, one bit each.
 //!
-//! A control is `down` while it is held; it is `pressed` in the one step in which it went down, and `released` in the one
-//! in which it came up. Two keymaps tell all three, so a lost one in between loses no state. Which control means
-//! what is up to each game.
+//! A client samples them ([`Sample`]), a server's tick takes what was sampled since the one before ([`Strokes`]): there a control
+//! is pressed if it is held or went down in between, and so no tap is too short to be seen. Both ends reckon it alike. Which control
+//! means what is up to each game.
 
+use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
 
 /// How many controls there are.
@@ -33,6 +34,15 @@ impl Wire for Keymap {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.u32(&mut self.0)
     }
+}
+
+/// The controls that are held from a moment on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sample {
+    /// In room time, whole milliseconds.
+    pub at: GameTime,
+    /// What was held then, or was pressed since the sample before.
+    pub keys: Keymap,
 }
 
 /// The keymaps of this step and of the one before.
@@ -67,6 +77,70 @@ impl Keys {
     }
 }
 
+/// What became of the controls during one tick.
+///
+/// Invariant: a control goes down once at most, and comes up once at most. What would make it twice is for the next tick
+/// ([`Strokes::holds_for`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Strokes {
+    /// Held at the end.
+    held: Keymap,
+    /// Went down.
+    down: Keymap,
+    /// Came up.
+    up: Keymap,
+}
+
+impl Strokes {
+    /// The next tick begins: what was held is.
+    pub const fn begin(&mut self) {
+        (self.down, self.up) = (Keymap(0), Keymap(0));
+    }
+
+    /// Whether these keys can follow within this tick without anything being missed.
+    pub const fn holds_for(&self, keys: Keymap) -> bool {
+        (keys.0 & !self.held.0) & self.down.0 == 0 && (self.held.0 & !keys.0) & self.up.0 == 0
+    }
+
+    /// From now on these are held. What happens twice counts once.
+    pub const fn hold(&mut self, keys: Keymap) {
+        self.down.0 |= keys.0 & !self.held.0;
+        self.up.0 |= self.held.0 & !keys.0;
+        self.held = keys;
+    }
+
+    /// What is held at the end of the tick.
+    pub const fn held(&self) -> Keymap {
+        self.held
+    }
+
+    /// What is held, or went down in it.
+    pub const fn pressed(&self) -> Keymap {
+        Keymap(self.held.0 | self.down.0)
+    }
+
+    /// What went down in it.
+    pub const fn just_pressed(&self) -> Keymap {
+        self.down
+    }
+
+    /// What came up in it.
+    pub const fn just_released(&self) -> Keymap {
+        self.up
+    }
+
+    /// Whether anything changed in it.
+    pub const fn is_quiet(&self) -> bool {
+        self.down.0 | self.up.0 == 0
+    }
+
+    /// The same as two keymaps; of a tap they do not say that it is over.
+    pub const fn keys(&self) -> Keys {
+        let current = self.pressed();
+        Keys { previous: Keymap((current.0 | self.up.0) & !self.down.0), current }
+    }
+}
+
 const fn bit(control: u8) -> u32 {
     assert!(control < CONTROLS, "there are 32 controls, 0 to 31");
     1 << control
@@ -97,6 +171,33 @@ mod tests {
         keys.advance(Keymap(u32::MAX));
         assert!(!keys.pressed(1) && keys.pressed(31));
         assert_eq!(Keymap(0b0111).with(1, false), Keymap(0b0101));
+    }
+
+    #[test]
+    fn a_tap_within_a_tick_is_pressed_in_it_and_not_in_the_next() {
+        let mut strokes = Strokes::default();
+        strokes.hold(Keymap(0b11));
+        strokes.hold(Keymap(0b01));
+        assert_eq!((strokes.pressed(), strokes.just_pressed(), strokes.just_released()), (
+            Keymap(0b11),
+            Keymap(0b11),
+            Keymap(0b10)
+        ));
+        assert!(strokes.keys().pressed(1) && strokes.keys().down(1));
+        strokes.begin();
+        assert_eq!((strokes.pressed(), strokes.held(), strokes.is_quiet()), (Keymap(0b01), Keymap(0b01), true));
+        assert!(strokes.keys().down(0) && !strokes.keys().pressed(0) && !strokes.keys().released(1));
+    }
+
+    #[test]
+    fn a_second_tap_is_for_the_next_tick() {
+        let mut strokes = Strokes::default();
+        strokes.hold(Keymap(1));
+        assert!(strokes.holds_for(Keymap(0)));
+        strokes.hold(Keymap(0));
+        assert!(!strokes.holds_for(Keymap(1)) && strokes.holds_for(Keymap(2)));
+        strokes.begin();
+        assert!(strokes.holds_for(Keymap(1)));
     }
 
     #[test]

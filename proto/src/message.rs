@@ -30,14 +30,23 @@
 //! | 1 | has report | |
 //! | | report | if it has: news, `varint`, and how many of them came late, `varint`; both count from the join |
 //! | 1 | has input | |
-//! | 32 | keys | if it has: which of the 32 controls are held |
 //! | 24 | at | if it has: the low bits of room time in milliseconds, as the client estimates it |
+//! | | keys | if it has: which of the 32 controls are held, bit by bit, as a `varint` below 2^32 |
+//! | 5 | changes | if it has: how many changes follow |
+//! | | change | each, the newest first: before, several, which controls |
+//! | | before | `varint`: of the first change, milliseconds before `at`; of each other one, before the change told before it, less 1; all together at most 65,535 |
+//! | 1 | several | whether more than one control went down or came up |
+//! | 5 | control | if not: which one |
+//! | | controls | if so: which ones, as the keys are told |
 //! | 1 | has lost track | |
 //! | 16 | lost track | if it has: the low bits of the number of the newest datagram whose poses it could not read, for want of a base |
 //!
-//! A report leaves about once a second. Inputs leave as often as the client likes, some 20 times a second, in datagrams that
-//! ask for no acknowledgement; of several the newest counts. That track was lost is said in each datagram until a
-//! section names no acked set, or only datagrams after that one.
+//! A report leaves about once a second. Inputs leave as often as the client likes, 20 or 60 times a second: each is a sample of
+//! what is held, or was pressed since the sample before. A sample unlike the one before it is a change, and is told in
+//! each datagram until one that told it is acknowledged; such a datagram asks for that, and one that tells of no change does
+//! not. So the server learns of every change, whatever is lost; it skips what is not newer than what it has heard already.
+//! Where more than [`MAX_CHANGES`] are unknown, the oldest two become one, at the time of the later, with the controls of both.
+//! That track was lost is said in each datagram until a section names no acked set, or only datagrams after that one.
 //!
 //! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names); action, 4; then
 //!
@@ -45,7 +54,7 @@
 //! | --- | --- | --- |
 //! | 0 | `Move` | x, float; y, float: metres |
 //! | 1 | `Cast` | spell, 8: index in the schema; has target, 1; if it has: x, float; y, float |
-//! | 2 | `Keys` | 32: which of the 32 controls are held |
+//! | 2 | `Keys` | 32: which of the 32 controls are held, until another command or a change of the inputs says otherwise |
 //! | 3 | `Custom` | bytes 200: whatever the game says |
 //!
 //! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. What it does shows in records and events;
@@ -80,6 +89,12 @@
 //! | 0 | `Enter` | alias; kind, 6: index in the schema; at, time; own, 1: this is the player's avatar; components |
 //! | 1 | `Update` | alias; kind, 6; at, time; components |
 //! | 2 | `Leave` | alias; at, time |
+//! | 3 | `Effects` | number less 1, 3; for each, the newest first: at, effect |
+//!
+//! Effects say when the client's own inputs take effect: all changes up to `at` that no earlier effect covers, at `effect`, which
+//! is the horizon of the tick that took them. Of the first, `at` is a `time` relative to the stamp, and `effect` one relative to
+//! the horizon; of each other one, both are varints of the milliseconds before the one told before it, less 1.
+//! They are told in each datagram until one that told them is acknowledged; of more than 8 the oldest are left out.
 //!
 //! Components: a mask with 1 bit for each component of the kind, the first one lowest; then those whose bit is set, in
 //! order, by their codec:
@@ -162,8 +177,8 @@ pub use self::body::{
     write_record, write_stamp,
 };
 pub use self::example::{ExampleBody, ExampleRecord};
-pub use self::record::{Head, Parts, Record, RecordWriter};
-pub use self::uplink::{Input, Report, Uplink, nearest_number, read_uplink};
+pub use self::record::{Effect, Head, MAX_EFFECTS, Parts, Record, RecordWriter};
+pub use self::uplink::{Input, MAX_CHANGE_AGE, MAX_CHANGES, Report, Uplink, nearest_number, read_uplink};
 
 use crate::ids::Alias;
 use crate::schema::{FieldType, MAX_FIELDS, Schema};

@@ -25,7 +25,7 @@ use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
 use super::backoff::Backoff;
-use super::config::ClientConfig;
+use super::config::{ClientConfig, InputRate};
 use super::event::{Connection, Started, ViewEvent, codes};
 use super::lobby::Ending;
 use super::model::Ticket;
@@ -88,6 +88,8 @@ pub struct GameSession<F: Factory> {
     factory: F,
     attempts: u32,
     terms: Terms,
+    /// What the player holds, also while a broken connection is made anew; none if nothing is told of it.
+    held: Option<Keymap>,
     /// Whether views are told of poses.
     watching: bool,
     state: State<F::View>,
@@ -132,8 +134,10 @@ impl<F: Factory> GameSession<F> {
             terms: Terms {
                 mode: if config.light { Mode::Light } else { Mode::Full },
                 render: config.render,
+                inputs: config.inputs,
                 last_id: 0,
             },
+            held: None,
             watching: false,
             state: State::Out,
             // Another stream than the lobby part's, from the same seed.
@@ -176,7 +180,7 @@ impl<F: Factory> GameSession<F> {
             State::Connecting(_) | State::Joining { .. } | State::Playing(_) => self.output(GameOutput::Close),
         }
         self.backoff.succeed();
-        self.started = false;
+        (self.started, self.held) = (false, None);
         self.out.last_news = None;
     }
 
@@ -192,15 +196,17 @@ impl<F: Factory> GameSession<F> {
         Ok(number)
     }
 
-    /// From now on these keys are held. Without a game, nothing is.
+    /// From now on these keys are held, also over a reconnect. Without a game, nothing is.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
         if let State::Playing(play) = &mut self.state {
+            self.held = Some(keys);
             play.input(now, keys, &mut self.out);
         }
     }
 
     /// All keys are let go.
     pub fn release(&mut self, now: LocalTime) {
+        self.held = None;
         if let State::Playing(play) = &mut self.state {
             play.release(now, &mut self.out);
         }
@@ -354,6 +360,9 @@ impl<F: Factory> GameSession<F> {
         }));
         self.out.stats.starts += 1;
         self.out.last_news.get_or_insert(now);
+        if let Some(keys) = self.held.filter(|_| again) {
+            play.input(now, keys, &mut self.out);
+        }
         // The first ping goes at once, so that the clock is known before the first object comes.
         play.handle_timeout(now, &mut self.factory, &mut self.out);
         self.state = State::Playing(play);
@@ -387,6 +396,7 @@ impl<F: Factory> GameSession<F> {
     /// The end of the game without another attempt, for a reason of the host's.
     fn end(&mut self, now: LocalTime, code: String, message: String) {
         self.drop_play(now);
+        self.held = None;
         self.state = State::Out;
         self.output(GameOutput::Close);
         self.view(ViewEvent::Connection(Connection::GameClosed { code, message }));

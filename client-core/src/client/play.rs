@@ -8,6 +8,7 @@
 //! A block of the link's is the map: what stands around and never moves. One that makes no sense is counted, and there is
 //! none.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,17 +18,20 @@ use ambit_proto::ids::Seq;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{ChunkProgress, Link, LinkConfig, LinkEvent, QueueFull};
 use ambit_proto::map::StaticMap;
-use ambit_proto::message::{Action, BodyContext, Command, Notice, read_body};
+use ambit_proto::message::{Action, BodyContext, Command, Notice, Record, read_body};
 use ambit_proto::pose::SectionError;
+use ambit_proto::schema::Schema;
 use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::{self, Reader, Wire, WireError, Writer};
 use bytes::Bytes;
 
+use super::config::InputRate;
 use super::engaged::Engaged;
 use super::event::{About, Failure, ViewEvent};
 use super::game::{CommandError, GameOutput, Out};
 use super::happenings::{Happened, Happenings};
 use super::inputs::Line;
+use super::own_inputs::{Expected, OwnInput};
 use super::rules::Rules;
 use super::stats::{AgeByClass, Class};
 use super::uplink::Uplinks;
@@ -41,6 +45,8 @@ const PACE: Duration = Duration::from_millis(16);
 const NAP: Duration = Duration::from_millis(1);
 /// A click or a cast that has not arrived by then is not what the player wants any more.
 const COMMAND_USEFUL: Duration = Duration::from_secs(1);
+/// Commands of which it is known what they were, for the words of a refusal: more than a server takes in a second.
+const COMMANDS_KNOWN: usize = 64;
 
 /// How this client plays, whatever the game.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +55,8 @@ pub struct Terms {
     pub mode: Mode,
     /// When poses are shown.
     pub render: Render,
+    /// How often held keys are told.
+    pub inputs: InputRate,
     /// Object ids begin after this one.
     pub last_id: u32,
 }
@@ -72,6 +80,8 @@ pub struct Play<V> {
     /// Messages of the datagram in hand; empty between calls.
     messages: Vec<Bytes>,
     uplinks: Uplinks,
+    /// The last commands, by number, in words.
+    commands: VecDeque<(u32, String)>,
     engaged: Engaged,
     map: Option<Arc<StaticMap>>,
     /// Hundredths of it that views were told of last.
@@ -95,7 +105,8 @@ impl<V> Play<V> {
             newest_stamp: None,
             seen: (now, clock.room_time(now)),
             messages: Vec::new(),
-            uplinks: Uplinks::new(now, rules.tick_hz),
+            uplinks: Uplinks::new(now, rules.tick_hz, terms.inputs),
+            commands: VecDeque::new(),
             engaged: Engaged::default(),
             map: None,
             map_told: None,
@@ -113,11 +124,15 @@ impl<V> Play<V> {
         let message = Bytes::from(wire::encode(&mut command));
         self.link.send_reliable(now, message, useful_until).map_err(|QueueFull| CommandError::TooMany)?;
         out.stats.commands += 1;
+        if self.commands.len() == COMMANDS_KNOWN {
+            self.commands.pop_front();
+        }
+        self.commands.push_back((command.number, in_words(&command.action, &self.rules.schema)));
         self.flush(now, out);
         Ok(())
     }
 
-    /// From now on these keys are held, and the host is told so 20 times a second.
+    /// From now on these keys are held, and the host is told so.
     pub fn input(&mut self, now: LocalTime, keys: Keymap, out: &mut Out) {
         self.uplinks.inputs.hold(keys);
         self.flush(now, out);
@@ -232,6 +247,18 @@ impl<V> Play<V> {
         (ping_ms > 0.0).then(|| Duration::from_secs_f32(ping_ms / 1_000.0))
     }
 
+    /// What the player did in the last [`KEPT`](super::own_inputs::KEPT), oldest first, and when it takes effect; before the first, nothing
+    /// was held, or what it was is long past.
+    pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
+        let expected = Expected {
+            way: self.rtt().unwrap_or_default() / 2,
+            stamp: self.newest_stamp.unwrap_or(self.rules.now),
+            tick: Duration::from_secs(1) / self.rules.tick_hz.max(1),
+            delay: self.rules.delay,
+        };
+        self.uplinks.inputs.own().iter(expected)
+    }
+
     /// How far the estimated room time may be off, if the ways to the host and back take different times.
     pub fn clock_uncertainty(&self) -> Duration {
         self.clock.uncertainty()
@@ -327,6 +354,10 @@ impl<V> Play<V> {
         }
         let arrival = Arrival { number, stamp: body.stamp, now: room_now };
         for record in &body.records {
+            if let Record::Effects(effects) = record {
+                self.uplinks.inputs.handle_effects(effects);
+                continue;
+            }
             match self.replica.apply(arrival, record) {
                 Applied::Nothing | Applied::Object => {}
                 Applied::Update { late } => self.count_updates(1, u64::from(late), out),
@@ -385,7 +416,9 @@ impl<V> Play<V> {
             Notice::Refused { command, code } => {
                 out.stats.refused += 1;
                 let code = protocol::name_of_number(code.into());
-                let message = format!("the game refused command {command}: {}", code.replace('_', " "));
+                let what = self.commands.iter().find(|(number, _)| *number == command);
+                let what = what.map_or_else(String::new, |(_, what)| format!(" ({what})"));
+                let message = format!("the game refused command {command}{what}: {}", code.replace('_', " "));
                 view(out, ViewEvent::Error(Failure { about: About::Command(command), code, message }));
             }
         }
@@ -431,14 +464,15 @@ impl<V> Play<V> {
         if !paced || !(self.link.wants_to_send(now) || self.uplinks.is_due(now, line)) {
             return;
         }
-        let uplink = self.uplinks.next(now, room_now);
+        let mut uplink = self.uplinks.next(now, room_now);
+        let asks_for_ack = uplink.asks_for_ack();
         let mut datagram = Vec::new();
         let body = |writer: &mut Writer<'_>, _: Seq| {
             if !uplink.is_empty() {
-                { uplink }.wire(writer).expect("a writer refuses nothing");
+                uplink.wire(writer).expect("a writer refuses nothing");
             }
         };
-        let seq = if self.uplinks.asks_for_ack(&uplink) {
+        let seq = if asks_for_ack {
             self.link.write_datagram(now, &mut datagram, body)
         } else {
             self.link.write_datagram_quietly(now, &mut datagram, body)
@@ -448,6 +482,19 @@ impl<V> Play<V> {
         out.stats.datagrams_up += 1;
         out.stats.bytes_up += datagram.len() as u64;
         out.outputs.push_back(GameOutput::Datagram(datagram.into()));
+    }
+}
+
+/// As a player would name it.
+fn in_words(action: &Action, schema: &Schema) -> String {
+    match action {
+        Action::Move { .. } => "move".to_owned(),
+        Action::Cast { spell, .. } => match schema.spells.get(usize::from(*spell)) {
+            Some(spell) => format!("cast {spell}"),
+            None => format!("cast spell {spell}"),
+        },
+        Action::Keys(_) => "keys".to_owned(),
+        Action::Custom(_) => "custom".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! lost track of poses.
 //!
 //! Reasons, confirmations and the time go in; whether a datagram is due and what it says come out. None of this is a reliable
-//! message: what counts is the newest state, so each datagram says it anew.
+//! message: each datagram says anew what the host may not know.
 //!
 //! - The report goes along once a second when there is something new; no datagram leaves for it alone.
 //! - Keys: see [`super::inputs`].
@@ -14,10 +14,11 @@
 use std::time::Duration;
 
 use ambit_proto::ids::Seq;
-use ambit_proto::message::{Input, Report, Uplink};
+use ambit_proto::message::{Report, Uplink};
 use ambit_proto::pose::AckedSet;
 use ambit_proto::time::{GameTime, LocalTime};
 
+use super::config::InputRate;
 use super::inputs::{Inputs, Line};
 
 /// How often the host is told how much of the news came late.
@@ -47,9 +48,9 @@ struct LostTrack {
 
 impl Uplinks {
     /// Nothing to say, to a host of `tick_hz` ticks a second, in a game that was joined at `now`.
-    pub fn new(now: LocalTime, tick_hz: u32) -> Self {
+    pub fn new(now: LocalTime, tick_hz: u32, rate: InputRate) -> Self {
         let reported = (Report::default(), now);
-        Uplinks { inputs: Inputs::new(tick_hz), report: Report::default(), reported, lost: None }
+        Uplinks { inputs: Inputs::new(tick_hz, rate), report: Report::default(), reported, lost: None }
     }
 
     /// News have come, some of them late.
@@ -101,18 +102,13 @@ impl Uplinks {
     }
 
     /// What a datagram that leaves now says; [`Uplinks::note_sent`] follows.
-    pub fn next(&self, now: LocalTime, room_now: GameTime) -> Uplink {
+    pub fn next(&mut self, now: LocalTime, room_now: GameTime) -> Uplink {
         let report_due = now.since(self.reported.1) >= REPORT && self.report != self.reported.0;
         Uplink {
             report: report_due.then_some(self.report),
-            input: self.inputs.current().map(|keys| Input::new(keys, room_now)),
+            input: self.inputs.next(room_now),
             lost_track: self.lost.map(|lost| lost.number as u16),
         }
-    }
-
-    /// Whether a datagram that says this should ask for an acknowledgement.
-    pub fn asks_for_ack(&self, uplink: &Uplink) -> bool {
-        uplink.asks_for_ack() || self.inputs.asks_for_ack()
     }
 
     /// A datagram has left that said this; what the line was like before.
@@ -195,7 +191,7 @@ mod tests {
     const LINE: Line = Line { owes_ack: false, heard: LocalTime::ZERO };
 
     fn uplinks() -> Uplinks {
-        Uplinks::new(ms(0), 20)
+        Uplinks::new(ms(0), 20, InputRate::Hz20)
     }
 
     /// What the datagram says of a lost track.

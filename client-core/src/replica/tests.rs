@@ -307,7 +307,7 @@ impl Server {
         arrived.sort_by_key(|flying| flying.0);
         for (_, stamp, record) in arrived {
             scene.at(now).stamped(stamp).apply(&record);
-            let alias = record.alias();
+            let alias = record.alias().expect("about an object");
             let slot = &mut self.slots[usize::from(alias.slot)];
             match record {
                 Record::Enter { .. } if slot.epoch == alias.epoch && slot.phase == Phase::Entering => {

@@ -7,6 +7,7 @@ use std::io;
 use ambit_proto::impair::Impairment;
 use tracing_subscriber::EnvFilter;
 
+use crate::client::config::InputRate;
 use crate::replica::playout::Render;
 use crate::shell::Trust;
 use crate::trust::{KnownHosts, TrustError};
@@ -30,6 +31,13 @@ pub struct Target {
     /// per cent, delay in one direction. Every part may be left out.
     #[arg(long, value_name = "SPEC", env = "AMBIT_IMPAIR")]
     pub impair: Option<Impairment>,
+
+    /// How often held keys are told, in a second: 20 or 60.
+    ///
+    /// A key that goes down or comes up is told at once in any case, and until the server has confirmed it. 60 repeats it sooner
+    /// where much is lost, for three times as many datagrams.
+    #[arg(long, value_name = "20|60", env = "AMBIT_INPUT_HZ", default_value = "20")]
+    pub input_hz: InputRate,
 }
 
 /// What is drawn of objects with poses.
@@ -68,6 +76,14 @@ fn address(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inputs_are_told_20_or_60_times_a_second() {
+        assert_eq!(("20".parse(), "60".parse()), (Ok(InputRate::Hz20), Ok(InputRate::Hz60)));
+        for bad in ["", "30", "60 ", "x"] {
+            assert!(bad.parse::<InputRate>().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn an_address_has_a_host_and_a_port() {

@@ -5,6 +5,7 @@
 //! out ("this happened, in that cell"). Nothing here knows packets, clients or who follows what. Source: reference 003.
 
 pub mod contact;
+pub mod controls;
 pub mod game;
 pub mod registry;
 pub mod statics;

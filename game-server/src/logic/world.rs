@@ -17,6 +17,7 @@
 
 mod cells;
 mod change;
+mod inputs;
 mod leg;
 mod motion;
 mod objects;
@@ -26,6 +27,7 @@ mod poses;
 mod tests;
 mod trace;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::cell::{Cell, Grid};
@@ -40,10 +42,12 @@ use self::cells::Cells;
 use self::objects::{Object, Objects, slot_of};
 use self::poses::Poses;
 use self::trace::Trace;
+use super::controls::Controls;
 use super::statics::Statics;
 use crate::config::RoomConfig;
 
 pub use self::change::{Change, EventField};
+pub use self::inputs::Taken;
 pub use self::trace::{TraceLine, Truth};
 
 /// See the module.
@@ -64,6 +68,8 @@ pub struct World {
     objects: Objects,
     poses: Poses,
     cells: Cells,
+    /// Of players who have said something of theirs.
+    controls: BTreeMap<PlayerId, Controls>,
     /// Objects whose path goes on after `now`, in the order in which they set out; also such as rest since this tick.
     moving: Vec<ObjectId>,
     /// Objects of which a component has changed in this tick, in that order.
@@ -96,6 +102,7 @@ impl World {
             objects: Objects::default(),
             poses: Poses::default(),
             cells: Cells::new(grid),
+            controls: BTreeMap::new(),
             moving: Vec::new(),
             changed: Vec::new(),
             crowded: Vec::new(),

@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::keymap::Keymap;
-use ambit_proto::message::{Action, Command};
+use ambit_proto::message::{Action, Command, Input};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
@@ -24,8 +23,8 @@ pub enum Heard {
     OverRate(Option<u32>),
     /// A message that makes no sense.
     Malformed(WireError),
-    /// The keys that are held: newer than any that were heard.
-    Input(Keymap),
+    /// The player's controls, perhaps older than what was heard.
+    Input(Input),
     /// The client cannot read poses for want of their bases.
     LostTrack,
 }
@@ -35,8 +34,6 @@ pub enum Heard {
 pub struct Hearing {
     /// Number of the newest command to go or to hold keys.
     last_steer: Option<u32>,
-    /// Number of the newest datagram with keys.
-    last_input: Option<u64>,
     allowance: f64,
     allowance_at: GameTime,
     /// When it was told last that it speaks too often.
@@ -46,7 +43,7 @@ pub struct Hearing {
 impl Hearing {
     /// Of a client that has just come in.
     pub fn new(now: GameTime) -> Self {
-        Hearing { last_steer: None, last_input: None, allowance: COMMANDS_PER_S, allowance_at: now, told_at: None }
+        Hearing { last_steer: None, allowance: COMMANDS_PER_S, allowance_at: now, told_at: None }
     }
 
     /// A reliable message.
@@ -57,15 +54,6 @@ impl Hearing {
             Ok(command) if self.is_outdated(&command) => Heard::Outdated,
             Ok(command) => Heard::Command(command),
         }
-    }
-
-    /// Keys in datagram `number`; nothing if a newer one had some.
-    pub fn hear_keys(&mut self, number: u64, keys: Keymap) -> Option<Heard> {
-        let is_newest = self.last_input.is_none_or(|last| number > last);
-        is_newest.then(|| {
-            self.last_input = Some(number);
-            Heard::Input(keys)
-        })
     }
 
     /// Commands come in any order. For those where the last word counts, a late one must not undo a newer one.
@@ -108,10 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_keys_the_newest_datagram_s_count_whatever_the_order() {
+    fn of_commands_to_hold_keys_the_newest_counts_whatever_the_order() {
         let mut hearing = Hearing::new(GameTime::ZERO);
-        assert_eq!(hearing.hear_keys(7, Keymap(1)), Some(Heard::Input(Keymap(1))));
-        assert_eq!(hearing.hear_keys(6, Keymap(2)), None);
-        assert_eq!(hearing.hear_keys(9, Keymap(3)), Some(Heard::Input(Keymap(3))));
+        let heard = [7, 6, 9].map(|number| {
+            let bytes = wire::encode(&mut Command { number, action: Action::Keys(number) });
+            matches!(hearing.hear(GameTime::ZERO, &bytes), Heard::Command(_))
+        });
+        assert_eq!(heard, [true, false, true]);
     }
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use ambit_proto::cell::Grid;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::message::Notice;
+use ambit_proto::message::{Effect, Notice};
 use ambit_proto::schema::{Schema, Sight};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::WireError;
@@ -149,6 +149,13 @@ impl Network {
         let Some(viewer) = self.viewers.get_mut(client) else { return };
         if !viewer.notify(now, &mut Notice::Refused { command, code }) {
             stats.notices_dropped += 1;
+        }
+    }
+
+    /// Tells a client when inputs of its take effect.
+    pub fn note_effect(&mut self, client: ClientId, effect: Effect) {
+        if let Some(viewer) = self.viewers.get_mut(client) {
+            viewer.note_effect(effect);
         }
     }
 

@@ -4,6 +4,7 @@
 //! gets ([`Viewer::send`]); nothing here decides what a client may see. Bounds: see [`hearing`](super::hearing) for what it may say,
 //! [`DATAGRAMS_PER_TICK`] and the budget for what it is told; what is left waits for the next tick.
 
+mod effects;
 mod outgoing;
 
 use std::time::Duration;
@@ -11,10 +12,11 @@ use std::time::Duration;
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::link::{BudgetConfig, Link, LinkConfig, LinkEvent, PacketLog};
-use ambit_proto::message::{self, Notice, Report, Uplink};
+use ambit_proto::message::{self, Effect, Notice, Report, Uplink};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
+use self::effects::Effects;
 use super::hearing::{Heard, Hearing};
 use super::pace::Pace;
 use super::replication::numbers::Numbers;
@@ -57,6 +59,7 @@ pub struct Viewer {
     log: PacketLog<Carried>,
     numbers: Numbers,
     hearing: Hearing,
+    effects: Effects,
     rhythm: Rhythm,
     pace: Pace,
     /// When it last confirmed something.
@@ -113,6 +116,7 @@ impl Viewer {
             log: PacketLog::new(),
             numbers: Numbers::default(),
             hearing: Hearing::new(now),
+            effects: Effects::default(),
             rhythm: Rhythm::new(now),
             pace: Pace::default(),
             answered_at: now,
@@ -125,11 +129,10 @@ impl Viewer {
     pub fn handle_datagram(&mut self, at: GameTime, datagram: &[u8], heard: &mut Vec<Heard>) -> Result<(), WireError> {
         self.bytes.0 += datagram.len() as u64;
         let body = self.link.handle_datagram(at.into(), datagram)?;
-        let number = self.link.received_number().unwrap_or_default();
         let uplink = body.map_or(Ok(None), message::read_uplink);
         self.follow_up(at, heard);
         if let Some(uplink) = uplink? {
-            self.handle_uplink(at, number, &uplink, heard);
+            self.handle_uplink(at, uplink, heard);
         }
         Ok(())
     }
@@ -143,6 +146,11 @@ impl Viewer {
         };
         let bytes = wire::encode(notice).into();
         self.link.send_reliable_by(now.into(), bytes, Some(useful_until.into()), Some(leave_by.into())).is_ok()
+    }
+
+    /// Inputs of the client take effect: it is told so.
+    pub fn note_effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
     }
 
     /// Whether the client has confirmed nothing for so long that nobody can be there who listens: it asks for the clock every few
@@ -176,12 +184,14 @@ impl Viewer {
                 LinkEvent::Acked(seq) => {
                     self.answered_at = self.answered_at.max(at);
                     self.numbers.acked(self.link.number_of(seq));
+                    self.effects.handle_acked(seq);
                     for carried in self.log.take(seq) {
                         self.slots.acked(carried);
                     }
                 }
                 LinkEvent::Lost(seq) => {
                     self.numbers.lost(self.link.number_of(seq));
+                    self.effects.handle_lost(seq);
                     for carried in self.log.take(seq) {
                         self.slots.lost(carried, seq);
                     }
@@ -193,13 +203,11 @@ impl Viewer {
         }
     }
 
-    fn handle_uplink(&mut self, at: GameTime, number: u64, uplink: &Uplink, heard: &mut Vec<Heard>) {
+    fn handle_uplink(&mut self, at: GameTime, uplink: Uplink, heard: &mut Vec<Heard>) {
         if let Some(report) = uplink.report {
             self.late.note(report, at.since(self.since));
         }
-        if let Some(input) = uplink.input {
-            heard.extend(self.hearing.hear_keys(number, input.keys));
-        }
+        heard.extend(uplink.input.map(Heard::Input));
         // It is said again and again; what failed before the bases were forgotten is over.
         let failed = uplink.lost_track.map(|low| message::nearest_number(low, self.numbers.next()));
         if failed.is_some_and(|failed| failed >= self.numbers.floor()) {

@@ -5,9 +5,12 @@
 
 use std::time::Duration;
 
-use super::{Action, Body, BodyContext, Command, Field, Input, MAX_CUSTOM_BYTES, Notice, Record, Report, Uplink};
+use super::{
+    Action, Body, BodyContext, Command, Effect, Field, Input, MAX_CHANGES, MAX_CUSTOM_BYTES, MAX_EFFECTS, Notice, Record,
+    Report, Uplink,
+};
 use crate::ids::Alias;
-use crate::keymap::Keymap;
+use crate::keymap::{Keymap, Sample};
 use crate::pose::{MAX_AT, Motion, Pose, PoseFormat, Turning};
 use crate::schema::{Codec, Component, Kind, MAX_FIELDS, MAX_POINTS, Schema};
 use crate::space::Position;
@@ -68,7 +71,16 @@ impl Example for Report {
 
 impl Example for Input {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        Self { keys: Keymap(rng.u32(..)), at: rng.u32(..) >> 8 }
+        let now = GameTime::from_millis(rng.u64(100_000..1 << 40));
+        let mut keys = || Keymap(rng.u32(..) >> rng.u32(..32));
+        let base = keys();
+        let mut at = now.saturating_sub(Duration::from_secs(60));
+        let held: Vec<Keymap> = (0..MAX_CHANGES).map(|_| keys()).collect();
+        let samples = held[rng.usize(..=MAX_CHANGES)..].iter().map(|&keys| {
+            at += Duration::from_millis(rng.u64(1..1_900) >> rng.u32(..11)) + Duration::from_millis(1);
+            Sample { at, keys }
+        });
+        Self::with_changes(now, base, samples.collect::<Vec<_>>())
     }
 }
 
@@ -127,11 +139,26 @@ fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
     let (alias, at) = (Alias::example(rng), any_time(rng));
     let kind = rng.u8(..schema.kinds.len() as u8);
     let components = any_components(rng, &schema.kinds[usize::from(kind)], base);
-    match rng.u8(..3) {
+    match rng.u8(..4) {
         0 => Record::Enter { alias, kind, at, own: rng.bool(), components },
         1 => Record::Update { alias, kind, at, components },
-        _ => Record::Leave { alias, at },
+        2 => Record::Leave { alias, at },
+        _ => Record::Effects(any_effects(rng)),
     }
+}
+
+/// As many as there is time for since the room began.
+fn any_effects(rng: &mut fastrand::Rng) -> Vec<Effect> {
+    let mut effects = vec![Effect { at: any_time(rng), effect: any_time(rng) }];
+    while let Some(last) = effects.last().filter(|_| effects.len() < MAX_EFFECTS && rng.bool()) {
+        let [at, effect] = [last.at, last.effect].map(|time| {
+            let before = rng.u64(1..1 << 20) >> rng.u32(..20);
+            time.millis().checked_sub(before.max(1)).map(GameTime::from_millis)
+        });
+        let Some((at, effect)) = at.zip(effect) else { break };
+        effects.push(Effect { at, effect });
+    }
+    effects
 }
 
 fn any_components(rng: &mut fastrand::Rng, kind: &Kind, base: GameTime) -> Vec<(u8, Component)> {

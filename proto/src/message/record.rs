@@ -11,6 +11,9 @@ use crate::schema::{Component, Kind};
 use crate::time::GameTime;
 use crate::wire::{Coder, Measure, Wire, WireError};
 
+/// Effects in one record, at most.
+pub const MAX_EFFECTS: usize = 8;
+
 const RECORD_BITS: u32 = 2;
 const KIND_BITS: u32 = 6;
 
@@ -48,6 +51,17 @@ pub enum Record {
         /// From when on.
         at: GameTime,
     },
+    /// When inputs of the client take effect; the newest first, 1 to [`MAX_EFFECTS`].
+    Effects(Vec<Effect>),
+}
+
+/// When inputs take effect. Whole milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// All that were sampled up to then, as the client told the time, unless an earlier effect covers them ...
+    pub at: GameTime,
+    /// ... take effect then.
+    pub effect: GameTime,
 }
 
 impl Default for Record {
@@ -57,17 +71,11 @@ impl Default for Record {
 }
 
 impl Record {
-    /// The object's name.
-    pub const fn alias(&self) -> Alias {
+    /// The object's name, if it is about one.
+    pub const fn alias(&self) -> Option<Alias> {
         match self {
-            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => *alias,
-        }
-    }
-
-    /// From when on it holds.
-    pub const fn at(&self) -> GameTime {
-        match self {
-            Self::Enter { at, .. } | Self::Update { at, .. } | Self::Leave { at, .. } => *at,
+            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => Some(*alias),
+            Self::Effects(_) => None,
         }
     }
 
@@ -75,7 +83,7 @@ impl Record {
     pub fn components(&self) -> &[(u8, Component)] {
         match self {
             Self::Enter { components, .. } | Self::Update { components, .. } => components,
-            Self::Leave { .. } => &[],
+            Self::Leave { .. } | Self::Effects(_) => &[],
         }
     }
 
@@ -111,6 +119,7 @@ impl Record {
                 alias.wire(coder)?;
                 coder.time(at, context.horizon(stamp))
             }
+            Self::Effects(effects) => wire_effects(effects, stamp, context.horizon(stamp), coder),
         }
     }
 
@@ -119,6 +128,7 @@ impl Record {
             Self::Enter { .. } => 0,
             Self::Update { .. } => 1,
             Self::Leave { .. } => 2,
+            Self::Effects(_) => 3,
         }
     }
 
@@ -129,9 +139,51 @@ impl Record {
             0 => Self::Enter { alias, kind, at, own, components },
             1 => Self::Update { alias, kind, at, components },
             2 => Self::Leave { alias, at },
+            3 => Self::Effects(Vec::new()),
             _ => return None,
         })
     }
+}
+
+fn wire_effects<C: Coder>(
+    effects: &mut Vec<Effect>,
+    stamp: GameTime,
+    horizon: GameTime,
+    coder: &mut C,
+) -> Result<(), WireError> {
+    let mut more = effects.len() as i64 - 1;
+    coder.bounded(&mut more, 0, MAX_EFFECTS as i64 - 1)?;
+    if C::READS {
+        effects.clear();
+        effects.resize(more as usize + 1, Effect::default());
+    }
+    let mut later: Option<Effect> = None;
+    for effect in effects {
+        match later {
+            None => {
+                coder.time(&mut effect.at, stamp)?;
+                coder.time(&mut effect.effect, horizon)?;
+            }
+            Some(later) => {
+                wire_before(&mut effect.at, later.at, coder)?;
+                wire_before(&mut effect.effect, later.effect, coder)?;
+            }
+        }
+        later = Some(*effect);
+    }
+    Ok(())
+}
+
+/// A moment before another one: a varint of the milliseconds between, less 1.
+fn wire_before<C: Coder>(time: &mut GameTime, later: GameTime, coder: &mut C) -> Result<(), WireError> {
+    let latest = later.millis().checked_sub(1).ok_or(WireError::OutOfRange { what: "time of an effect" })?;
+    let mut before = if C::READS { 0 } else { latest.checked_sub(time.millis()).expect("effects in order of time") };
+    coder.varint(&mut before)?;
+    if C::READS {
+        let millis = latest.checked_sub(before);
+        *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange { what: "time of an effect" })?);
+    }
+    Ok(())
 }
 
 /// What `Enter` and `Update` begin with; the object's kind.
@@ -294,7 +346,7 @@ mod tests {
                 let (mut there, mut record) = (false, Record::default());
                 reader.flag(&mut there).expect("what was written");
                 record.wire(&writer.context, stamp, &mut reader).expect("what was written");
-                assert!(there && record.variant() == expected && record.alias() == head.alias, "seed {seed}");
+                assert!(there && record.variant() == expected && record.alias() == Some(head.alias), "seed {seed}");
                 for (index, component) in record.components() {
                     let sent = &all[usize::from(*index)];
                     assert_eq!(*component, from_then_on(sent, parts.from).clip(stamp), "seed {seed}");
@@ -303,6 +355,26 @@ mod tests {
                 assert_eq!(told, if expected == 2 { 0 } else { mask }, "seed {seed}");
             }
         }
+    }
+
+    #[test]
+    fn an_effect_takes_a_few_bytes_and_must_lie_in_the_past() {
+        let (schema, stamp) = (Schema::example(), GameTime::from_millis(50_000));
+        let context = context(&schema, stamp);
+        let effect = Effect { at: GameTime::from_millis(49_930), effect: context.horizon(stamp) };
+        assert_eq!(Record::Effects(vec![effect]).bits(&context, stamp), 1 + 2 + 3 + 10 + 5);
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes);
+        for (mut bits, width) in [(3, 2), (0, 3)] {
+            writer.bits(&mut bits, width).expect(WRITES);
+        }
+        for mut after in [-50_000, -60_000] {
+            writer.signed_varint(&mut after).expect(WRITES);
+        }
+        writer.finish();
+        let mut read = Record::default();
+        let refused = Err(WireError::OutOfRange { what: "time" });
+        assert_eq!(read.wire(&context, stamp, &mut Reader::new(&bytes)), refused);
     }
 
     /// The plain way: the value at `from`, and the points behind it.

@@ -1,18 +1,28 @@
 //! The body of a datagram from a client: what it says without waiting for an answer.
 //!
-//! The bits stand in [`super`]. Nothing here is repeated by the link: the next one says it anew.
+//! The bits stand in [`super`]. Nothing here is repeated by the link: the next one says it anew. What must not get lost, the
+//! changes of the controls, is said in each until one of them is known to have arrived.
+
+use std::time::Duration;
 
 use super::body::{STAMP_BITS, low_bits, nearest};
-use crate::keymap::Keymap;
+use crate::keymap::{CONTROLS, Keymap, Sample};
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, Wire, WireError};
 
+/// Changes of the controls in one datagram, at most: at 20 a second, what a player does in one and a half seconds.
+pub const MAX_CHANGES: usize = 31;
+/// How long before the sample the oldest of them may lie.
+pub const MAX_CHANGE_AGE: Duration = Duration::from_millis(MAX_AGE_MS);
+
+const MAX_AGE_MS: u64 = 65_535;
+
 /// The body of a client's datagram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uplink {
     /// How much came late, about once a second.
     pub report: Option<Report>,
-    /// The controls that are held.
+    /// The controls.
     pub input: Option<Input>,
     /// The low 16 bits of the number of the newest datagram whose poses could not be read, for want of a base. It is said in each
     /// datagram until a section names no acked set, or only datagrams that came after that one.
@@ -28,24 +38,80 @@ pub struct Report {
     pub late: u64,
 }
 
-/// The controls that a player holds at a moment. Of several, the newest counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The controls at a moment, and how they came to be so: the changes of which the client does not know that they have arrived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     /// Held down then.
     pub keys: Keymap,
     /// The low 24 bits of the room's milliseconds, as the client estimates them.
     pub at: u32,
+    /// The newest first, [`MAX_CHANGES`] at most.
+    changes: Vec<Change>,
+}
+
+/// A moment at which controls went down or came up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Change {
+    /// Milliseconds before the sample, or before the change that came after this one.
+    before_ms: u64,
+    /// Which controls; at least one.
+    toggled: Keymap,
 }
 
 impl Input {
-    /// These controls, held at `now`.
+    /// These controls, held at `now`, and nothing else to tell.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
-        Self { keys, at: low_bits(now) }
+        Self { keys, at: low_bits(now), changes: Vec::new() }
     }
 
-    /// When they were held: of all moments that it may have been, the one nearest to `near`.
+    /// The newest of `samples` is what is held at `now`; each of them is a change, oldest first, and before the first one
+    /// `base` was held. Such as change nothing are left out.
+    ///
+    /// # Panics
+    /// When they are too many, too old or not in order, in whole milliseconds: our bug.
+    pub fn with_changes(now: GameTime, base: Keymap, samples: impl IntoIterator<Item = Sample>) -> Self {
+        let (mut keys, mut changes) = (base, Vec::new());
+        for sample in samples {
+            let toggled = Keymap(keys.0 ^ sample.keys.0);
+            if toggled != Keymap::default() {
+                changes.push((sample.at.millis(), toggled));
+                keys = sample.keys;
+            }
+        }
+        assert!(changes.is_sorted_by(|earlier, later| earlier.0 < later.0), "samples in the order of their times");
+        let mut later = now.millis();
+        let before = |(at, toggled): &(u64, Keymap)| {
+            let before_ms = std::mem::replace(&mut later, *at).checked_sub(*at).expect("samples of the past");
+            Change { before_ms, toggled: *toggled }
+        };
+        let changes: Vec<Change> = changes.iter().rev().map(before).collect();
+        assert!(changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS, "few changes, and new ones");
+        Self { keys, at: low_bits(now), changes }
+    }
+
+    /// Whether it tells of changes.
+    pub fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// When the keys were held: of all moments that it may have been, the one nearest to `near`.
     pub fn at(&self, near: GameTime) -> GameTime {
         nearest(self.at, near)
+    }
+
+    /// The changes, oldest first, and behind them what is held now: the same as the newest change, or later than it. `near` as in
+    /// [`Input::at`].
+    pub fn samples(&self, near: GameTime) -> impl Iterator<Item = Sample> {
+        let newest = Sample { at: self.at(near), keys: self.keys };
+        let mut age_ms = self.changes.iter().map(|change| change.before_ms).sum::<u64>();
+        let mut keys = self.changes.iter().fold(self.keys, |keys, change| Keymap(keys.0 ^ change.toggled.0));
+        let changes = self.changes.iter().rev().map(move |change| {
+            keys.0 ^= change.toggled.0;
+            let at = newest.at.saturating_sub(Duration::from_millis(age_ms));
+            age_ms -= change.before_ms;
+            Sample { at, keys }
+        });
+        changes.chain([newest])
     }
 }
 
@@ -61,9 +127,9 @@ impl Uplink {
         *self == Self::default()
     }
 
-    /// Whether it should be acknowledged: an input is out of date before it could be sent again.
+    /// Whether it should be acknowledged: what only repeats which controls are held is out of date before it could be sent again.
     pub fn asks_for_ack(&self) -> bool {
-        self.report.is_some() || self.lost_track.is_some()
+        self.report.is_some() || self.lost_track.is_some() || self.input.as_ref().is_some_and(Input::has_changes)
     }
 }
 
@@ -93,14 +159,51 @@ impl Wire for Report {
     }
 }
 
+/// 24 bits of time, the keys, 5 bits for how many changes there are, and the changes.
 impl Wire for Input {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        self.keys.wire(coder)?;
         let mut at = u64::from(self.at);
         coder.bits(&mut at, STAMP_BITS)?;
         self.at = at as u32;
+        wire_keys(&mut self.keys, coder)?;
+        let mut age_ms = 0;
+        let mut least_ms = 0;
+        coder.list_with(&mut self.changes, MAX_CHANGES, |coder, change| {
+            change.wire(coder, least_ms)?;
+            least_ms = 1;
+            // Two numbers below 2^64, of which the first one is below 2^16.
+            age_ms = change.before_ms.saturating_add(age_ms);
+            if age_ms > MAX_AGE_MS { Err(WireError::OutOfRange { what: "age of a change" }) } else { Ok(()) }
+        })
+    }
+}
+
+impl Change {
+    /// Its time, a varint counted from `least_ms`; a flag and 5 bits if there is one control, or a flag and all of them.
+    fn wire<C: Coder>(&mut self, coder: &mut C, least_ms: u64) -> Result<(), WireError> {
+        let mut more_ms = self.before_ms.saturating_sub(least_ms);
+        coder.varint(&mut more_ms)?;
+        self.before_ms = more_ms.saturating_add(least_ms);
+        let mut several = self.toggled.0.count_ones() != 1;
+        coder.flag(&mut several)?;
+        if several {
+            wire_keys(&mut self.toggled, coder)?;
+            let there = self.toggled.0.count_ones() > 1;
+            return if there { Ok(()) } else { Err(WireError::OutOfRange { what: "change of controls" }) };
+        }
+        let mut control = i64::from(self.toggled.0.trailing_zeros());
+        coder.bounded(&mut control, 0, i64::from(CONTROLS) - 1)?;
+        self.toggled = Keymap(1 << control);
         Ok(())
     }
+}
+
+/// As a number: most games make do with the lowest few controls.
+fn wire_keys(keys: &mut Keymap, coder: &mut impl Coder) -> Result<(), WireError> {
+    let mut number = u64::from(keys.0);
+    coder.varint(&mut number)?;
+    keys.0 = u32::try_from(number).map_err(|_| WireError::OutOfRange { what: "keys" })?;
+    Ok(())
 }
 
 fn wire_number<C: Coder>(number: &mut Option<u16>, coder: &mut C) -> Result<(), WireError> {
@@ -115,16 +218,58 @@ fn wire_number<C: Coder>(number: &mut Option<u16>, coder: &mut C) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{encode, measure};
+    use crate::wire::{decode, encode, measure};
 
     #[test]
-    fn an_input_takes_eight_bytes() {
-        let input = Input::new(Keymap(7), GameTime::from_millis(123_456_789));
-        let mut uplink = Uplink { input: Some(input), ..Uplink::default() };
-        assert_eq!(measure(&mut uplink), 3 + 32 + 24);
-        assert_eq!(encode(&mut uplink).len(), 8);
+    fn a_steady_input_takes_six_bytes_and_a_change_two_more() {
+        let now = GameTime::from_millis(123_456_789);
+        let mut uplink = Uplink { input: Some(Input::new(Keymap(0b1_0100), now)), ..Uplink::default() };
+        assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5);
+        assert_eq!(encode(&mut uplink).len(), 6);
         assert!(!uplink.asks_for_ack() && !uplink.is_empty());
-        assert_eq!(input.at(GameTime::from_millis(123_400_000)), GameTime::from_millis(123_456_789));
+        let change = Sample { at: now.saturating_sub(Duration::from_millis(50)), keys: Keymap(0b1_0100) };
+        uplink.input = Some(Input::with_changes(now, Keymap(0b1_0000), [change]));
+        assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5 + 10 + 6);
+        assert!(uplink.asks_for_ack());
+    }
+
+    #[test]
+    fn what_was_sampled_is_what_is_read_whatever_the_order_of_presses() {
+        for seed in 0..1_000 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let base = Keymap(rng.u32(..) >> rng.u32(..32));
+            let (mut at, mut keys, mut samples) = (100_000 + rng.u64(..100_000), base, Vec::new());
+            for _ in 0..rng.usize(..=MAX_CHANGES) {
+                at += rng.u64(1..2_000);
+                keys.0 ^= if rng.bool() { 1 << rng.u32(..32) } else { rng.u32(1..) };
+                samples.push(Sample { at: GameTime::from_millis(at), keys });
+            }
+            let now = GameTime::from_millis(at + if rng.bool() { 0 } else { rng.u64(..500) });
+            let read: Input = decode(&encode(&mut Input::with_changes(now, base, samples.clone()))).expect("ours");
+            samples.push(Sample { at: now, keys });
+            let near = now + Duration::from_secs(rng.u64(..3_600));
+            assert_eq!(read.samples(near).collect::<Vec<_>>(), samples, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_change_that_changes_nothing_is_not_told() {
+        let at = GameTime::from_millis;
+        let samples = [(10, 1), (20, 1), (30, 0), (40, 0)].map(|(ms, keys)| Sample { at: at(ms), keys: Keymap(keys) });
+        let input = Input::with_changes(at(45), Keymap(1), samples);
+        let told = [(30, 0), (45, 0)].map(|(ms, keys)| Sample { at: at(ms), keys: Keymap(keys) });
+        assert_eq!(input.samples(at(45)).collect::<Vec<_>>(), told);
+    }
+
+    #[test]
+    fn changes_of_another_age_are_refused() {
+        let mut input = Input { changes: vec![Change { before_ms: MAX_AGE_MS, toggled: Keymap(1) }], ..Input::default() };
+        assert_eq!(decode(&encode(&mut input)), Ok(input.clone()));
+        let (mut bytes, mut more) = (Vec::new(), Input { changes: vec![input.changes[0]; 2], ..input });
+        let mut writer = crate::wire::Writer::new(&mut bytes);
+        assert_eq!(more.wire(&mut writer), Err(WireError::OutOfRange { what: "age of a change" }));
+        writer.finish();
+        assert_eq!(decode::<Input>(&bytes), Err(WireError::OutOfRange { what: "age of a change" }));
     }
 
     #[test]

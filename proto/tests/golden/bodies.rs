@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use ambit_proto::ids::Alias;
-use ambit_proto::message::{Body, BodyContext, Record, end_records, read_body, write_poses, write_record, write_stamp};
+use ambit_proto::message::{
+    Body, BodyContext, Effect, Record, end_records, read_body, write_poses, write_record, write_stamp,
+};
 use ambit_proto::pose::fine::Scene;
 use ambit_proto::pose::{
     AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code, read_section,
@@ -94,11 +96,16 @@ pub(super) fn records() -> Vec<Record> {
     let walker = vec![(0, Component::Pose(poses()[0].1)), (1, Component::Text("team".into()))];
     let alias = |slot, epoch| Alias { slot, epoch };
     let late = horizon.saturating_sub(Duration::from_millis(40));
+    let effects = [(60, 0), (95, 50), (180, 100)].map(|(age, before)| Effect {
+        at: STAMP.saturating_sub(Duration::from_millis(age)),
+        effect: horizon.saturating_sub(Duration::from_millis(before)),
+    });
     vec![
         Record::Enter { alias: alias(0, 1), kind: 0, at: horizon, own: true, components },
         Record::Enter { alias: alias(700, 255), kind: 2, at: late, own: false, components: walker },
         Record::Update { alias: alias(3, 9), kind: 0, at: horizon, components: vec![(4, Component::Number(1))] },
         Record::Leave { alias: alias(65_535, 0), at: horizon },
+        Record::Effects(effects.into()),
     ]
 }
 

@@ -3,7 +3,7 @@
 //! Two links talk for three datagrams. What they wrote is in the file; links that never wrote them read them.
 
 use ambit_proto::ids::Seq;
-use ambit_proto::keymap::Keymap;
+use ambit_proto::keymap::{Keymap, Sample};
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::map::{StaticBox, StaticMap};
 use ambit_proto::message::{Action, Body, Command, Input, Notice, Report, Uplink, read_body, read_uplink};
@@ -82,7 +82,10 @@ fn command() -> Command {
 }
 
 fn uplink() -> Uplink {
-    let input = Input::new(Keymap(0x8000_0001), GameTime::from_millis(20_000_123));
+    let at = |millis: u64| GameTime::from_millis(20_000_000 + millis);
+    let samples = [(20, 0x8000_0000), (70, 0x8000_0014), (123, 0x8000_0001)];
+    let samples = samples.map(|(millis, keys)| Sample { at: at(millis), keys: Keymap(keys) });
+    let input = Input::with_changes(at(123), Keymap(0), samples);
     Uplink { report: Some(Report { news: 300, late: 2 }), input: Some(input), lost_track: Some(0x1233) }
 }
 

@@ -17,6 +17,7 @@ use ambit_proto::control::game::{ClientToGame, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{ClientId, RoomId};
 use ambit_proto::impair::Impairment;
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
 use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
@@ -255,6 +256,11 @@ impl System {
             // Outside a game there is nothing to command: bots go on clicking.
             let _ = client.act(now, action);
         });
+    }
+
+    /// From now on a client's player holds these keys.
+    pub fn input(&mut self, guest: usize, keys: Keymap) {
+        self.with(guest, |client, now| client.input(now, keys));
     }
 
     /// Other faults on a client's line from now on.

@@ -7,6 +7,7 @@ mod crossing;
 mod determinism;
 mod fuzz_corpora;
 mod hiding;
+mod inputs;
 mod interest;
 mod late_join;
 mod loss;

@@ -23,6 +23,7 @@ use ambit_client_core::client::request::{CreateRoom, Request};
 use ambit_client_core::text::command::{self, Line, RoomName};
 use ambit_client_core::text::json;
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
 
@@ -46,6 +47,8 @@ pub(crate) enum Step {
     Request(Request),
     /// Command this.
     Act(Action),
+    /// Hold these keys; none to let go of all.
+    Hold(Keymap),
     /// Print this error: code and message.
     Error(&'static str, String),
     /// Print what lies around.
@@ -300,7 +303,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         };
         let step = match line {
             Line::Move(x, y) => Step::Act(Action::Move { x, y }),
-            Line::Keys(keys) => Step::Act(Action::Keys(keys)),
+            Line::Keys(keys) => Step::Hold(Keymap(keys)),
             Line::Cast(spell, at) => cast(spells, &spell, at),
             _ if avatar => Step::Objects,
             _ => {

@@ -10,6 +10,7 @@ use ambit_client_core::client::event::{Connection, ViewEvent, codes};
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::{self, AskError, Events, Handle, Options};
 use ambit_client_core::text::json;
+use ambit_proto::keymap::Keymap;
 use ambit_proto::time::LocalTime;
 use serde_json::Value as Json;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -181,6 +182,8 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
                     self.refuse("not_in_game", refused)?;
                 }
             }
+            // A client that has ended has nobody to tell.
+            Step::Hold(keys) => drop(self.handle.run(move |client, now| hold(client, now, keys)).await),
             Step::Error(code, message) => self.print(&json::error(code, &message))?,
             Step::Objects => {
                 let objects = self.handle.run(|client, now| report::objects(client, now)).await;
@@ -257,6 +260,15 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
 
     fn instant(&self, deadline: Option<LocalTime>) -> Instant {
         self.started + deadline.unwrap_or_default().since(LocalTime::ZERO)
+    }
+}
+
+/// Nothing is said of keys while none is held.
+fn hold(client: &mut Client, now: LocalTime, keys: Keymap) {
+    if keys == Keymap::default() {
+        client.release(now);
+    } else {
+        client.input(now, keys);
     }
 }
 

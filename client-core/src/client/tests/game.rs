@@ -174,6 +174,7 @@ fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     match &scene.events()[..] {
         [ViewEvent::Error(failure)] => {
             assert_eq!((failure.about, failure.code.as_str()), (About::Command(number), "bad_position"));
+            assert_eq!(failure.message, "the game refused command 1 (move): bad position");
         }
         other => panic!("{other:?}"),
     }

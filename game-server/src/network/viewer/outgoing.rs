@@ -7,7 +7,7 @@
 
 use ambit_proto::ids::Seq;
 use ambit_proto::link::MAX_DATAGRAM;
-use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, RecordWriter};
+use ambit_proto::message::{self, BODY_OVERHEAD_BITS, BodyContext, Record, RecordWriter};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Writer;
 use bytes::Bytes;
@@ -119,6 +119,7 @@ impl Viewer {
             || self.slots.poses().active_count() > 0 || self.slots.any_followed(|object| tick.world.is_moving(object));
         cannot_wait
             || !tick.scratch.poses.is_empty()
+            || self.effects.is_due()
             || self.link.wants_to_send(tick.now.into())
             || self.rhythm.is_due(tick.now, sees_motion)
     }
@@ -129,8 +130,9 @@ impl Viewer {
         bytes.clear();
         bytes.reserve(MAX_DATAGRAM);
         let now = tick.now.into();
-        let Viewer { link, slots, numbers, avatar, .. } = self;
-        let mut body = Body { tick: &mut *tick, slots, numbers, avatar: *avatar, shared, room_bits };
+        let Viewer { link, slots, numbers, effects, avatar, .. } = self;
+        let said = said || room_bits > 0 && !effects.is_empty();
+        let mut body = Body { tick: &mut *tick, slots, numbers, effects, avatar: *avatar, shared, room_bits };
         let mut written = Written::default();
         let write = |writer: &mut Writer<'_>, seq: Seq| written = body.write(writer, seq);
         let seq = if said {
@@ -176,6 +178,7 @@ struct Body<'b, 't> {
     tick: &'b mut Tick<'t>,
     slots: &'b mut super::Slots,
     numbers: &'b super::Numbers,
+    effects: &'b mut super::Effects,
     avatar: ambit_proto::ids::ObjectId,
     shared: bool,
     room_bits: usize,
@@ -190,10 +193,28 @@ impl Body<'_, '_> {
         let most_bits = start + self.room_bits;
         let stamp = message::write_stamp(self.tick.now, writer);
         let stamp_bits = writer.bits_written() - start + 1;
-        let records = self.write_records(writer, seq, stamp, most_bits);
+        let effects = self.write_effects(writer, seq, stamp, most_bits);
+        let records = effects + self.write_records(writer, seq, stamp, most_bits);
         message::end_records(writer);
         let section = self.write_poses(writer, stamp, most_bits);
         Written { stamp: stamp_bits, records, section }
+    }
+
+    /// How many bits they took.
+    fn write_effects(&mut self, writer: &mut Writer<'_>, seq: Seq, stamp: GameTime, most_bits: usize) -> usize {
+        if self.effects.is_empty() {
+            return 0;
+        }
+        let commons = &*self.tick.commons;
+        let context = BodyContext { schema: &commons.schema, delay: commons.delay, near: stamp };
+        let mut record = Record::Effects(self.effects.told());
+        let bits = record.bits(&context, stamp);
+        if writer.bits_written() + bits + END_BITS > most_bits {
+            return 0;
+        }
+        message::write_record(&mut record, &context, stamp, writer);
+        self.effects.note_sent(seq);
+        bits
     }
 
     /// How many bits they took.

@@ -112,7 +112,7 @@ impl Game for Herd {
         });
     }
 
-    fn command(&mut self, _: &mut World, _: PlayerId, _: &ambit_proto::message::Action) -> Result<(), Refusal> {
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
         Ok(())
     }
 

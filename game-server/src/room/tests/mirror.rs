@@ -278,7 +278,7 @@ impl Mirror {
         object_of: &impl Fn(Alias) -> Option<ObjectId>,
         truth: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
     ) {
-        let alias = record.alias();
+        let Some(alias) = record.alias() else { return };
         let object = object_of(alias);
         match record {
             Record::Enter { kind, components, .. } => {
@@ -296,7 +296,7 @@ impl Mirror {
                     known.note(number, stamp, *pose, truth);
                 }
             }
-            Record::Update { .. } => {}
+            Record::Update { .. } | Record::Effects(_) => {}
             Record::Leave { .. } => {
                 let known = self.slots.entry(alias.slot).or_insert_with(|| Known::new(alias, object, None, number));
                 if known.alias == alias || Alias::newer_than(alias.epoch, known.alias.epoch) {

@@ -61,7 +61,8 @@ fn commands_wait_for_the_game_that_is_to_come() {
     assert_eq!(scene.line("move 1 2"), []);
     scene.tell(&started());
     assert_eq!(scene.steps(), [Step::Act(Action::Move { x: 1.0, y: 2.0 })]);
-    assert_eq!(scene.line("keys fire"), [Step::Act(Action::Keys(0b1_0000))]);
+    assert_eq!(scene.line("keys fire"), [Step::Hold(Keymap(0b1_0000))]);
+    assert_eq!(scene.line("keys none"), [Step::Hold(Keymap(0))]);
 }
 
 #[test]

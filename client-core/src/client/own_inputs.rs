@@ -1,0 +1,133 @@
+//! What the player did lately, and when it takes effect: what a prediction of the own avatar goes by.
+//!
+//! Samples of the controls go in as they leave, and the host's word about when it took them; what was done, in order, comes out.
+//! Where the host has not said so yet, the time of the effect is the one that is to be expected ([`Expected`]).
+//!
+//! Invariant: times of samples rise strictly, those of effects never fall. Bounds: [`KEPT`] and [`MOST`], but what holds at the
+//! beginning of that time stays known.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ambit_proto::keymap::{Keymap, Sample};
+use ambit_proto::message::Effect;
+use ambit_proto::time::GameTime;
+
+/// How far back it is known what was done: effects lie ahead of the game, and no correction reaches back that far.
+pub const KEPT: Duration = Duration::from_secs(2);
+/// Samples that are kept, at most: 60 a second.
+const MOST: usize = 128;
+
+/// What the player held from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnInput {
+    /// When it was sampled, in room time.
+    pub at: GameTime,
+    /// What was held then, or was pressed since the sample before.
+    pub keys: Keymap,
+    /// From when on it counts, for everybody.
+    pub effect: GameTime,
+    /// Whether the host has said so; else it is what is to be expected.
+    pub is_known: bool,
+}
+
+/// By what an effect is expected.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// From here to the host.
+    pub way: Duration,
+    /// Some tick of the host: the newest that was heard of.
+    pub stamp: GameTime,
+    /// Between two ticks.
+    pub tick: Duration,
+    /// The local lag.
+    pub delay: Duration,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct OwnInputs {
+    samples: VecDeque<(Sample, Option<GameTime>)>,
+}
+
+impl Expected {
+    /// The horizon of the first tick after the arrival of what is sampled at `at`, of those that were not heard of yet.
+    pub fn effect(&self, at: GameTime) -> GameTime {
+        let late = (at + self.way).since(self.stamp).as_micros();
+        let ticks = late.div_ceil(self.tick.as_micros().max(1)).max(1);
+        let tick = self.stamp + self.tick * u32::try_from(ticks).unwrap_or(u32::MAX);
+        (tick + self.delay).whole_millis()
+    }
+}
+
+impl OwnInputs {
+    /// What is held has changed, as this sample says.
+    pub fn note(&mut self, sample: Sample) {
+        self.samples.push_back((sample, None));
+        let old = |(next, _): &(Sample, _)| sample.at.since(next.at) > KEPT;
+        while self.samples.len() > MOST || self.samples.get(1).is_some_and(old) {
+            self.samples.pop_front();
+        }
+    }
+
+    /// What the host has said; the newest first.
+    pub fn handle_effects(&mut self, effects: &[Effect]) {
+        for Effect { at, effect } in effects.iter().rev() {
+            let untold = self.samples.iter_mut().take_while(|(sample, _)| sample.at <= *at);
+            untold.filter(|(_, known)| known.is_none()).for_each(|(_, known)| *known = Some(*effect));
+        }
+    }
+
+    /// What was done, the oldest first.
+    pub fn iter(&self, expected: Expected) -> impl Iterator<Item = OwnInput> {
+        let mut latest = GameTime::ZERO;
+        self.samples.iter().map(move |&(Sample { at, keys }, known)| {
+            latest = latest.max(known.unwrap_or_else(|| expected.effect(at)));
+            OwnInput { at, keys, effect: latest, is_known: known.is_some() }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_is_expected_at_the_horizon_of_the_next_tick_until_it_is_known() {
+        let mut inputs = OwnInputs::default();
+        [1_010, 1_055, 1_090].into_iter().for_each(|at| inputs.note(sample(at)));
+        // Ticks at 950, 1000, 1050 ...; 30 ms to the host.
+        assert_eq!(told(&inputs), [(1_010, 1_200, false), (1_055, 1_250, false), (1_090, 1_300, false)]);
+        inputs.handle_effects(&[effect(1_055, 1_300), effect(1_010, 1_200)]);
+        assert_eq!(told(&inputs), [(1_010, 1_200, true), (1_055, 1_300, true), (1_090, 1_300, false)]);
+        // What is told again changes nothing.
+        inputs.handle_effects(&[effect(1_090, 1_350), effect(1_055, 1_300)]);
+        assert_eq!(told(&inputs), [(1_010, 1_200, true), (1_055, 1_300, true), (1_090, 1_350, true)]);
+    }
+
+    #[test]
+    fn what_holds_at_the_beginning_stays_known() {
+        let mut inputs = OwnInputs::default();
+        for at in [1_000, 2_000, 3_000, 4_500] {
+            inputs.note(sample(at));
+        }
+        assert_eq!(told(&inputs).iter().map(|told| told.0).collect::<Vec<_>>(), [2_000, 3_000, 4_500]);
+        (0..500).for_each(|ms| inputs.note(sample(5_000 + ms)));
+        assert_eq!(told(&inputs).len(), MOST);
+    }
+
+    fn told(inputs: &OwnInputs) -> Vec<(u64, u64, bool)> {
+        let ms = Duration::from_millis;
+        let stamp = GameTime::from_millis(950);
+        let expected = Expected { way: ms(30), stamp, tick: ms(50), delay: ms(150) };
+        inputs.iter(expected).map(|input| (input.at.millis(), input.effect.millis(), input.is_known)).collect()
+    }
+
+    fn sample(ms: u64) -> Sample {
+        Sample { at: GameTime::from_millis(ms), keys: Keymap(1) }
+    }
+
+    fn effect(at: u64, effect: u64) -> Effect {
+        Effect { at: GameTime::from_millis(at), effect: GameTime::from_millis(effect) }
+    }
+}

@@ -1,0 +1,318 @@
+//! The controls of one player, tick by tick.
+//!
+//! Samples go in as they arrive, in any order and perhaps more than once, with the times at which the client took them; out comes, at
+//! each tick, what is pressed, and what was pressed and released just now.
+//!
+//! Invariants, checked against a client's own samples in a lossy line:
+//! 1. Of samples, one that is not newer than the newest that was heard is ignored. So each change counts once, and in order.
+//! 2. A tick takes all that has arrived, but nothing that would press or release a control twice in it: that, and what is
+//!    behind it, waits for the next tick. No tap is too short to be seen, and no two become one.
+//! 3. Times are the client's word, and only an order. One that lies ahead of the server's clock counts as [`MOST_AHEAD`] ahead at
+//!    most, and so keeps back what comes after it for no longer than that.
+//! 4. Bounded: [`MOST_WAITING`] samples wait. Of more, the oldest do not wait any longer: a player who taps faster than the server
+//!    ticks, all the time, loses taps, and is not put off.
+//!
+//! Source: reference 000 (the server ignores what is older). Units: milliseconds. Cost: what has changed.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ambit_proto::keymap::{Keymap, Sample, Strokes};
+use ambit_proto::time::GameTime;
+
+/// By how much a client's clock may be ahead.
+pub const MOST_AHEAD: Duration = Duration::from_secs(1);
+/// Changes that wait for a tick of their own.
+pub const MOST_WAITING: usize = 16;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Controls {
+    /// The time of the newest sample that was heard.
+    newest: Option<GameTime>,
+    /// What it said is held; a command may have said otherwise since.
+    sampled: Keymap,
+    /// Changes that no tick has taken yet, the oldest first.
+    waiting: VecDeque<Change>,
+    /// Of the present tick.
+    strokes: Strokes,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    /// As the client told it, if it did.
+    at: Option<GameTime>,
+    keys: Keymap,
+}
+
+impl Controls {
+    /// A sample of the client's has arrived at `now`.
+    pub fn hear(&mut self, now: GameTime, sample: Sample) {
+        let at = sample.at.min(now + MOST_AHEAD);
+        if self.newest.is_some_and(|newest| at <= newest) {
+            return;
+        }
+        self.newest = Some(at);
+        if sample.keys != std::mem::replace(&mut self.sampled, sample.keys) {
+            self.push(Change { at: Some(sample.at), keys: sample.keys });
+        }
+    }
+
+    /// From now on these are held, until something else is said.
+    pub fn hold(&mut self, keys: Keymap) {
+        self.push(Change { at: None, keys });
+    }
+
+    /// The player's connection is gone: nothing is held any more, and what comes next has other times.
+    pub fn let_go(&mut self) {
+        (self.newest, self.sampled) = (None, Keymap::default());
+        self.hold(Keymap::default());
+    }
+
+    /// Begins a tick, and takes what has arrived. Up to which time the client's samples have taken effect with it, if any did.
+    pub fn tick(&mut self) -> Option<GameTime> {
+        self.strokes.begin();
+        let mut taken = None;
+        while let Some(change) = self.waiting.front().copied() {
+            let is_overdue = self.waiting.len() > MOST_WAITING;
+            if !is_overdue && !self.strokes.holds_for(change.keys) {
+                break;
+            }
+            self.strokes.hold(change.keys);
+            taken = change.at.or(taken);
+            self.waiting.pop_front();
+        }
+        taken
+    }
+
+    /// What became of the controls at this tick.
+    pub fn strokes(&self) -> &Strokes {
+        &self.strokes
+    }
+
+    /// Many may come before a tick; it takes most of them at once then.
+    fn push(&mut self, change: Change) {
+        const MOST: usize = 4 * MOST_WAITING;
+        if self.waiting.len() >= MOST {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::ids::Seq;
+    use ambit_proto::message::Input;
+
+    use super::*;
+
+    #[test]
+    fn a_tap_within_a_tick_is_pressed_in_it() {
+        let mut controls = Controls::default();
+        assert_eq!(controls.tick(), None);
+        hear(&mut controls, &[(10, 1), (30, 0)]);
+        assert_eq!(controls.tick(), Some(ms(30)));
+        assert_eq!(told(&controls), (1, 1, 1));
+        assert_eq!(controls.tick(), None);
+        assert_eq!(told(&controls), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_is_not_newer_is_ignored() {
+        let mut controls = Controls::default();
+        hear(&mut controls, &[(30, 1), (30, 2), (10, 3), (20, 0)]);
+        assert_eq!((controls.tick(), told(&controls)), (Some(ms(30)), (1, 1, 0)));
+        hear(&mut controls, &[(30, 2), (40, 1)]);
+        assert_eq!((controls.tick(), told(&controls)), (None, (1, 0, 0)));
+    }
+
+    #[test]
+    fn a_second_tap_has_a_tick_of_its_own_and_what_is_behind_it_waits() {
+        let mut controls = Controls::default();
+        hear(&mut controls, &[(10, 1), (20, 0), (30, 1), (40, 3)]);
+        assert_eq!((controls.tick(), told(&controls)), (Some(ms(20)), (1, 1, 1)));
+        assert_eq!((controls.tick(), told(&controls)), (Some(ms(40)), (3, 3, 0)));
+    }
+
+    #[test]
+    fn a_time_far_ahead_keeps_nothing_back_for_long() {
+        let mut controls = Controls::default();
+        controls.hear(ms(1_000), Sample { at: ms(9_000_000), keys: Keymap(1) });
+        controls.tick();
+        controls.hear(ms(1_500), Sample { at: ms(1_480), keys: Keymap(0) });
+        assert_eq!((controls.tick(), told(&controls)), (None, (1, 0, 0)));
+        controls.hear(ms(2_050), Sample { at: ms(2_010), keys: Keymap(0) });
+        assert_eq!((controls.tick(), told(&controls)), (Some(ms(2_010)), (0, 0, 1)));
+    }
+
+    #[test]
+    fn a_command_holds_until_the_samples_change() {
+        let mut controls = Controls::default();
+        hear(&mut controls, &[(10, 1)]);
+        controls.tick();
+        controls.hold(Keymap(6));
+        hear(&mut controls, &[(20, 1)]);
+        assert_eq!((controls.tick(), told(&controls)), (None, (6, 6, 1)));
+        hear(&mut controls, &[(30, 3)]);
+        assert_eq!((controls.tick(), told(&controls)), (Some(ms(30)), (3, 1, 4)));
+    }
+
+    #[test]
+    fn who_is_gone_holds_nothing_and_comes_back_with_other_times() {
+        let mut controls = Controls::default();
+        hear(&mut controls, &[(5_000, 1)]);
+        controls.tick();
+        controls.let_go();
+        controls.tick();
+        assert_eq!(told(&controls), (0, 0, 1));
+        hear(&mut controls, &[(4_990, 2)]);
+        assert_eq!((controls.tick(), told(&controls)), (Some(ms(4_990)), (2, 2, 0)));
+    }
+
+    #[test]
+    fn whatever_is_sent_what_waits_is_bounded() {
+        let mut controls = Controls::default();
+        for step in 0..10_000 {
+            hear(&mut controls, &[(step + 1, (step % 2) as u32)]);
+        }
+        assert!(controls.waiting.len() <= 4 * MOST_WAITING);
+        controls.tick();
+        assert!(controls.waiting.len() <= MOST_WAITING);
+    }
+
+    /// A client samples and repeats, the line loses, doubles and overtakes; what the ticks tell is what was sampled.
+    #[test]
+    fn each_press_and_release_is_told_once_and_in_order_whatever_is_lost() {
+        for seed in 0..300 {
+            let mut line = Line::new(seed);
+            for _ in 0..1_000 {
+                line.step(true);
+            }
+            // What is unconfirmed at the end arrives in time.
+            for _ in 0..100 {
+                line.step(false);
+            }
+            for control in 0..4 {
+                assert_eq!(line.told[control], line.sampled[control], "seed {seed}, control {control}");
+                assert!(line.sampled[control].len() > 5, "seed {seed}, control {control}");
+            }
+        }
+    }
+
+    /// A client of the plainest kind, which repeats all that is unconfirmed, and a server of 20 ticks a second; 10 ms a step.
+    struct Line {
+        rng: fastrand::Rng,
+        loss: f32,
+        now: u64,
+        keys: Keymap,
+        /// Unconfirmed changes, with the first datagram that told each.
+        unconfirmed: Vec<(Sample, Seq)>,
+        base: Keymap,
+        seq: Seq,
+        flying: Vec<(u64, Seq, Input)>,
+        acks: Vec<(u64, Seq)>,
+        controls: Controls,
+        /// By control: what the client sampled, and what the ticks told; true for a press.
+        sampled: [Vec<bool>; 4],
+        told: [Vec<bool>; 4],
+    }
+
+    impl Line {
+        fn new(seed: u64) -> Self {
+            let rng = fastrand::Rng::with_seed(seed);
+            let (flying, acks, unconfirmed) = Default::default();
+            let (sampled, told) = Default::default();
+            let loss = (seed % 60) as f32 / 100.0;
+            let (base, keys) = (Keymap(0), Keymap(0));
+            let controls = Controls::default();
+            Line { rng, loss, now: 1_000, keys, unconfirmed, base, seq: Seq(9), flying, acks, controls, sampled, told }
+        }
+
+        fn step(&mut self, plays: bool) {
+            self.now += 10;
+            if plays && self.rng.u8(..) < 40 && self.unconfirmed.len() < 30 {
+                self.change();
+            }
+            if self.now.is_multiple_of(50) || self.rng.u8(..) < 50 {
+                self.send();
+            }
+            self.carry();
+            if self.now.is_multiple_of(50) {
+                self.controls.tick();
+                self.note();
+            }
+        }
+
+        fn change(&mut self) {
+            let control = self.rng.usize(..4);
+            self.keys.0 ^= 1 << control;
+            self.sampled[control].push(self.keys.0 >> control & 1 == 1);
+            self.unconfirmed.push((Sample { at: ms(self.now), keys: self.keys }, self.seq.next()));
+        }
+
+        fn send(&mut self) {
+            self.seq = self.seq.next();
+            let samples = self.unconfirmed.iter().map(|(sample, _)| *sample);
+            let input = Input::with_changes(ms(self.now), self.base, samples);
+            for _ in 0..self.rng.usize(1..=2) {
+                if self.rng.f32() >= self.loss {
+                    self.flying.push((self.now + self.rng.u64(10..200), self.seq, input.clone()));
+                }
+            }
+        }
+
+        fn carry(&mut self) {
+            let now = self.now;
+            let mut arrived: Vec<_> = self.flying.extract_if(.., |parcel| parcel.0 <= now).collect();
+            self.rng.shuffle(&mut arrived);
+            for (_, seq, input) in arrived {
+                input.samples(ms(now)).for_each(|sample| self.controls.hear(ms(now), sample));
+                if self.rng.f32() >= self.loss {
+                    self.acks.push((now + self.rng.u64(10..200), seq));
+                }
+            }
+            for (_, seq) in self.acks.extract_if(.., |ack| ack.0 <= now) {
+                while let Some((sample, first)) = self.unconfirmed.first().copied()
+                    && !first.newer_than(seq)
+                {
+                    self.base = sample.keys;
+                    self.unconfirmed.remove(0);
+                }
+            }
+        }
+
+        /// Which of the two came first in a tick follows from what is held at its end.
+        fn note(&mut self) {
+            let strokes = self.controls.strokes();
+            for control in 0..4_u8 {
+                let told = &mut self.told[usize::from(control)];
+                let (down, up) = (strokes.just_pressed().down(control), strokes.just_released().down(control));
+                let held = strokes.held().down(control);
+                if down && !held || up && held {
+                    told.push(!held);
+                }
+                if down || up {
+                    told.push(held);
+                }
+                assert!(strokes.pressed().down(control) || !down);
+            }
+        }
+    }
+
+    fn hear(controls: &mut Controls, samples: &[(u64, u32)]) {
+        for &(at, keys) in samples {
+            controls.hear(ms(at), Sample { at: ms(at), keys: Keymap(keys) });
+        }
+    }
+
+    /// What is pressed, and was pressed and released just now.
+    fn told(controls: &Controls) -> (u32, u32, u32) {
+        let strokes = controls.strokes();
+        (strokes.pressed().0, strokes.just_pressed().0, strokes.just_released().0)
+    }
+
+    fn ms(ms: u64) -> GameTime {
+        GameTime::from_millis(ms)
+    }
+}
