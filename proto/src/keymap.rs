@@ -178,11 +178,10 @@ mod tests {
         let mut strokes = Strokes::default();
         strokes.hold(Keymap(0b11));
         strokes.hold(Keymap(0b01));
-        assert_eq!((strokes.pressed(), strokes.just_pressed(), strokes.just_released()), (
-            Keymap(0b11),
-            Keymap(0b11),
-            Keymap(0b10)
-        ));
+        assert_eq!(
+            (strokes.pressed(), strokes.just_pressed(), strokes.just_released()),
+            (Keymap(0b11), Keymap(0b11), Keymap(0b10))
+        );
         assert!(strokes.keys().pressed(1) && strokes.keys().down(1));
         strokes.begin();
         assert_eq!((strokes.pressed(), strokes.held(), strokes.is_quiet()), (Keymap(0b01), Keymap(0b01), true));

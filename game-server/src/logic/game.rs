@@ -10,9 +10,45 @@
 //! clocks (the local lag), and so most of them know before it happens. For the rules it is simply now: check a command against
 //! the world as it is, and what you decide holds.
 //!
-//! A tick is: commands (and joins and leaves) in the order of their arrival, then [`Game::step`]. Where something that was set going
+//! A tick is: commands (and joins and leaves) in the order of their arrival, then [`Game::input`] for each player whose controls have
+//! changed, in the order of the players, then [`Game::step`]. Where something that was set going
 //! earlier decides whether a command is allowed (a bolt that kills its caster first), bring your rules up to `now` at the
 //! beginning of `command`, as the game `field` does.
+//!
+//! # What players press
+//!
+//! Each player has 32 controls; which one means what is up to the game. What a client sends of them is a stream that
+//! survives loss: every press and every release counts once and in order, if late. A game asks the world, from [`Game::input`] on:
+//! [`World::pressed`] for what is held, [`World::just_pressed`] for what is to happen once.
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use ambit_game_server::config::RoomConfig;
+//! # use ambit_game_server::logic::world::World;
+//! # use ambit_proto::ids::PlayerId;
+//! # use ambit_proto::keymap::Keymap;
+//! # use ambit_proto::schema::Schema;
+//! # use ambit_proto::time::GameTime;
+//! const LEFT: u8 = 0;
+//! const JUMP: u8 = 5;
+//!
+//! /// What a game does in its `step`, a tick of 50 ms; how fast somebody runs, and flies up.
+//! fn step(world: &World, player: PlayerId) -> (f32, f32) {
+//!     let run = if world.pressed(player, LEFT) { -5.0 } else { 0.0 };
+//!     let jump = if world.just_pressed(player, JUMP) { 3.0 } else { 0.0 };
+//!     (run, jump)
+//! }
+//!
+//! // A test plays the room: it says what is held, and that a tick takes it.
+//! let mut world = World::new(&RoomConfig::default(), Schema::default());
+//! let ann = PlayerId(1);
+//! world.hold(ann, Keymap::default().with(LEFT, true).with(JUMP, true));
+//! world.hold(ann, Keymap::default().with(LEFT, true)); // A tap, over before the tick.
+//! world.take_inputs(&mut Vec::new());
+//! assert_eq!(step(&world, ann), (-5.0, 3.0));
+//! world.take_inputs(&mut Vec::new());
+//! assert_eq!(step(&world, ann), (-5.0, 0.0));
+//! ```
 //!
 //! # What moves
 //!
@@ -168,11 +204,12 @@ pub trait Game: Send {
     fn leave(&mut self, world: &mut World, player: PlayerId);
 
     /// A player who is in wants something: does it, from `world.now()` on, or says why not. Numbers are as the client sent
-    /// them: they may be anything.
+    /// them: they may be anything. `Action::Keys` is none of them: that counts as holding these controls.
     fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal>;
 
-    /// The controls that a player holds down now: the newest that has arrived since the last tick. Nobody promises that none
-    /// is lost on the way, so a game goes by what is held, not by what was pressed. What it does not want it ignores.
+    /// A player presses other controls than at the tick before, or has pressed some anew; `keys` are those that are held or were
+    /// pressed in between. [`World::pressed`], [`World::just_pressed`] and [`World::just_released`] say the same, here and in `step`, so a
+    /// game may do without this. What it does not want it ignores. Whoever loses the connection lets go of everything.
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
         let _ = (world, player, keys);
     }

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, Body, BodyContext, Command, Effect, Field, Input, MAX_CHANGES, MAX_CUSTOM_BYTES, MAX_EFFECTS, Notice, Record,
-    Report, Uplink,
+    Action, Body, BodyContext, Command, Effect, Field, Input, MAX_CHANGES, MAX_CUSTOM_BYTES, MAX_EFFECTS, Notice,
+    Record, Report, Uplink,
 };
 use crate::ids::Alias;
 use crate::keymap::{Keymap, Sample};

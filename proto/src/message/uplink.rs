@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn changes_of_another_age_are_refused() {
-        let mut input = Input { changes: vec![Change { before_ms: MAX_AGE_MS, toggled: Keymap(1) }], ..Input::default() };
+        let mut input =
+            Input { changes: vec![Change { before_ms: MAX_AGE_MS, toggled: Keymap(1) }], ..Input::default() };
         assert_eq!(decode(&encode(&mut input)), Ok(input.clone()));
         let (mut bytes, mut more) = (Vec::new(), Input { changes: vec![input.changes[0]; 2], ..input });
         let mut writer = crate::wire::Writer::new(&mut bytes);

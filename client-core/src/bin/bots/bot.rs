@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
-use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::config::{ClientConfig, InputRate};
 use ambit_client_core::client::event::{About, ViewEvent, Welcome};
 use ambit_client_core::client::request::Request;
 use ambit_client_core::client::stats::Distribution;
@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::crowd::{Crowd, Spells, Surroundings};
+use crate::cubes::{Cubes, Hands};
 use crate::dump::Dump;
 use crate::shown::{self, Shown, WATCHERS};
 use crate::summary::{Report, Snapshot};
@@ -53,6 +54,7 @@ pub(crate) struct Common {
     pub(crate) server: String,
     pub(crate) trust: Trust,
     pub(crate) impairment: Option<Impairment>,
+    pub(crate) inputs: InputRate,
     /// Of all that bots do by chance.
     pub(crate) seed: u64,
     pub(crate) drawing: Drawing,
@@ -70,6 +72,8 @@ pub(crate) enum Way {
     Own,
     /// The server walks the avatars, and bots hold a key.
     Walked,
+    /// By pushing cubes.
+    Cubes,
     /// Without doing anything.
     Idle,
 }
@@ -80,7 +84,7 @@ impl Common {
     }
 
     fn beat(&self, index: usize) -> Duration {
-        if self.life != Way::Own && self.is_light(index) { IDLE_BEAT } else { BEAT }
+        if matches!(self.life, Way::Walked | Way::Idle) && self.is_light(index) { IDLE_BEAT } else { BEAT }
     }
 }
 
@@ -228,22 +232,23 @@ impl Bot {
         }
     }
 
-    /// Looks around, and holds a key where the server walks.
+    /// Looks around, and holds what is to be held.
     async fn watch(&mut self, life: &mut Life) {
-        let holds = self.common.life == Way::Walked;
+        let hands = life.hands(self.common.life);
         let light = self.common.is_light(self.index);
         let shows = self.common.shown.is_some() && self.index < WATCHERS;
         let look = move |client: &mut Client, now| {
-            if holds {
-                client.input(now, HELD);
+            if let Some(hands) = hands {
+                handle(client, now, hands);
             }
             if light {
-                return (None, None);
+                return (now, None, None);
             }
             client.sample_ages(now);
-            (client.age(now), if shows { shown::look(client, now) } else { None })
+            (now, client.age(now), if shows { shown::look(client, now) } else { None })
         };
-        let Ok((age, seen)) = self.handle.run(look).await else { return };
+        let Ok((now, age, seen)) = self.handle.run(look).await else { return };
+        life.now = now;
         if let Some(age) = age.filter(|_| life.first.is_some()) {
             life.ages.add(age);
         }
@@ -269,9 +274,10 @@ impl Bot {
             (first, last)
         });
         let (refusals, faults) = (self.witness.refusals(), self.witness.faults().clone());
+        let lost = self.witness.lost().map(str::to_owned);
         sleep(LAST_LOOK).await;
         self.leave().await;
-        Report { steady, light, span, ages: life.ages, refusals, faults }
+        Report { steady, light, span, ages: life.ages, refusals, faults, lost }
     }
 
     async fn snapshot(&self) -> Option<Snapshot> {
@@ -299,6 +305,7 @@ impl Bot {
 struct Life {
     seed: u64,
     crowd: Option<Crowd>,
+    cubes: Option<Cubes>,
     now: LocalTime,
     begun: bool,
     first: Option<Snapshot>,
@@ -309,7 +316,33 @@ impl Life {
     fn new(common: &Common, index: usize) -> Self {
         let seed = common.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
         let (now, ages) = (LocalTime::ZERO, Distribution::default());
-        Life { seed, crowd: None, now, begun: false, first: None, ages }
+        Life { seed, crowd: None, cubes: None, now, begun: false, first: None, ages }
+    }
+}
+
+impl Life {
+    /// What is held until the next beat, in a life of that way.
+    fn hands(&mut self, way: Way) -> Option<Hands> {
+        match way {
+            Way::Own | Way::Idle => None,
+            Way::Walked => Some(Hands { held: HELD, ..Hands::default() }),
+            // What time it is, the first look tells.
+            Way::Cubes if self.now == LocalTime::ZERO => None,
+            Way::Cubes => Some(self.cubes.get_or_insert_with(|| Cubes::new(self.now, self.seed)).decide(self.now)),
+        }
+    }
+}
+
+/// Holds and taps; nothing is said while nothing is held.
+fn handle(client: &mut Client, now: LocalTime, hands: Hands) {
+    let Hands { held, tapped } = hands;
+    if tapped != Keymap::default() {
+        client.input(now, Keymap(held.0 | tapped.0));
+    }
+    if held == Keymap::default() {
+        client.release(now);
+    } else {
+        client.input(now, held);
     }
 }
 
@@ -351,6 +384,7 @@ fn options(common: &Common, index: usize) -> Options {
         seed: common.seed.wrapping_add(index as u64),
         light: common.is_light(index),
         render: common.drawing.render,
+        inputs: common.inputs,
         ..ClientConfig::default()
     };
     Options {

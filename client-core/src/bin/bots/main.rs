@@ -1,10 +1,11 @@
 //! Many emulated players in one process and one room, and what they found.
 //!
-//! Exit status: 0 after a run, whatever it found; 1 if there was none (no server, no room, no dump file); 2 for a mistake in
-//! the flags.
+//! Exit status: 0 after a run, whatever it found; 1 if there was none (no server, no room, no dump file), or the server was gone
+//! at its end; 2 for a mistake in the flags.
 
 mod bot;
 mod crowd;
+mod cubes;
 mod dump;
 mod party;
 mod progress;
@@ -104,6 +105,8 @@ enum Profile {
     /// Walk between random points of the map, and cast now and then. Where the server walks the avatars (`--param walk=...`),
     /// hold a key: 20 inputs a second.
     Crowd,
+    /// Push a cube about, gather others with it, throw them off, jump: for `--game cubes`.
+    Cubes,
     /// Nothing at all: to see what that costs.
     Idle,
 }
@@ -139,11 +142,13 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         server: args.target.server.clone(),
         trust: flags::trust()?,
         impairment: args.target.impair,
+        inputs: args.target.input_hz,
         seed: args.seed,
         drawing: args.drawing,
         dump,
         life: match args.profile {
             Profile::Idle => Way::Idle,
+            Profile::Cubes => Way::Cubes,
             Profile::Crowd if args.param.iter().any(|(key, value)| key == "walk" && value != "none") => Way::Walked,
             Profile::Crowd => Way::Own,
         },

@@ -224,9 +224,18 @@ impl Party {
         while let Some(report) = self.bots.join_next().await {
             reports.push(report.expect("a bot does not panic"));
         }
-        let failure = reports.iter().all(|report| report.span.is_none()).then(|| "no bot got into the game".to_owned());
-        Outcome { summary: Summary::new(self.plan.count, measured, &reports), failure }
+        Outcome { summary: Summary::new(self.plan.count, measured, &reports), failure: failure(&reports) }
     }
+}
+
+/// Why it was no run, or not to its end.
+fn failure(reports: &[Report]) -> Option<String> {
+    let mut played = reports.iter().filter(|report| report.span.is_some()).peekable();
+    if played.peek().is_none() {
+        return Some("no bot got into the game".to_owned());
+    }
+    let lost: Option<Vec<&String>> = played.map(|report| report.lost.as_ref()).collect();
+    lost.map(|reasons| format!("the server is gone: no bot was left in the game at the end ({})", reasons[0]))
 }
 
 /// A room that doesn't run yet is waited for.
@@ -248,4 +257,20 @@ async fn give_up(bot: Option<Bot>, failure: &str, news: &mpsc::Sender<News>) -> 
 #[expect(clippy::disallowed_methods, reason = "the clock of the run")]
 fn clock() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Snapshot;
+
+    #[test]
+    fn a_run_failed_if_nobody_came_in_or_nobody_was_left() {
+        let stayed = Report { span: Some((Snapshot::default(), Snapshot::default())), ..Report::default() };
+        let lost = Report { lost: Some("timed out".to_owned()), ..stayed.clone() };
+        let outside = Report::default();
+        assert_eq!(failure(&[outside.clone(), stayed.clone(), lost.clone()]), None);
+        assert!(failure(&[outside.clone()]).is_some_and(|why| why.contains("got into the game")));
+        assert!(failure(&[outside, lost.clone(), lost]).is_some_and(|why| why.contains("timed out")));
+    }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Report {
     pub(crate) ages: Distribution,
     pub(crate) refusals: u64,
     pub(crate) faults: Faults,
+    /// Why nothing was to be heard of the game at the end, if so.
+    pub(crate) lost: Option<String>,
 }
 
 /// What the run came to.

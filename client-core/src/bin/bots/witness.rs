@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ambit_client_core::client::event::{About, Connection, FieldValue, ViewEvent};
+use ambit_client_core::client::event::{About, Connection, FieldValue, ViewEvent, codes};
 use ambit_client_core::client::model::Room;
 
 /// Refusals that belong to the game.
@@ -32,6 +32,8 @@ pub(crate) struct Witness {
     interrupted: bool,
     /// Why it has ended.
     closed: Option<String>,
+    /// Why it has lost the game, after it was in; forgotten once it is back.
+    lost: Option<String>,
     refusals: u64,
     faults: Faults,
 }
@@ -78,8 +80,9 @@ impl Witness {
             ViewEvent::Enter(enter) => {
                 let new = self.in_sight.insert(enter.id);
                 self.expect(new, "enter twice", enter.id);
-                self.avatar |= enter.own;
-                self.arrived |= enter.own;
+                if enter.own {
+                    (self.avatar, self.arrived, self.lost) = (true, true, None);
+                }
             }
             ViewEvent::Leave { id, .. } => {
                 let known = self.in_sight.remove(id);
@@ -116,7 +119,7 @@ impl Witness {
     /// The span is over, and nothing fresh has come for so long: a server that died without a word is a fault.
     pub(crate) fn end_span(&mut self, silence: Duration) {
         if self.is_in() && silence > SILENCE {
-            self.break_off("silent at the end", format!("nothing fresh for {} ms", silence.as_millis()));
+            self.lose("silent at the end", format!("nothing fresh for {} ms", silence.as_millis()));
         }
     }
 
@@ -128,6 +131,11 @@ impl Witness {
     /// Why it is over, if it is.
     pub(crate) fn closed(&self) -> Option<&str> {
         self.closed.as_deref()
+    }
+
+    /// Why nothing is to be heard of the game any more, if it was in it.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
     }
 
     /// What the game refused, as games do.
@@ -154,20 +162,30 @@ impl Witness {
             Connection::GameBroken { reason, .. } => {
                 // Before the first arrival it is one attempt of several.
                 if self.arrived {
-                    self.break_off("game connection broke", reason.clone());
+                    self.lose("game connection broke", reason.clone());
                 }
             }
             Connection::GameClosed { code, message } => {
-                self.break_off("game connection closed", format!("{code}: {message}"));
+                let reason = format!("{code}: {message}");
+                if self.arrived && code == codes::GAME_UNREACHABLE {
+                    self.lose("game connection closed", reason);
+                } else {
+                    self.break_off("game connection closed", reason);
+                }
             }
             Connection::Closed { code, message } => {
                 let reason = format!("{code}: {message}");
                 if self.arrived {
-                    self.break_off("connection closed", reason.clone());
+                    self.lose("connection closed", reason.clone());
                 }
                 self.closed = Some(reason);
             }
         }
+    }
+
+    fn lose(&mut self, kind: &str, reason: String) {
+        self.lost = Some(reason.clone());
+        self.break_off(kind, reason);
     }
 
     fn break_off(&mut self, kind: &str, reason: String) {
