@@ -146,7 +146,7 @@ impl<F: Factory> Client<F> {
     /// What the player did in the last two seconds, oldest first, and when it takes effect: for a prediction of the own avatar. The
     /// ticks of a server take what has arrived since the one before; see [`Strokes`](ambit_proto::keymap::Strokes).
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
-        self.game.play().into_iter().flat_map(|play| play.own_inputs())
+        self.game.play().into_iter().flat_map(Play::own_inputs)
     }
 
     /// Whether each pose is told as an `Update` from now on: for a view that shows all there is to see. Without, `Update`s tell of

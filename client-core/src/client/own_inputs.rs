@@ -95,7 +95,9 @@ mod tests {
     #[test]
     fn an_effect_is_expected_at_the_horizon_of_the_next_tick_until_it_is_known() {
         let mut inputs = OwnInputs::default();
-        [1_010, 1_055, 1_090].into_iter().for_each(|at| inputs.note(sample(at)));
+        for at in [1_010, 1_055, 1_090] {
+            inputs.note(sample(at));
+        }
         // Ticks at 950, 1000, 1050 ...; 30 ms to the host.
         assert_eq!(told(&inputs), [(1_010, 1_200, false), (1_055, 1_250, false), (1_090, 1_300, false)]);
         inputs.handle_effects(&[effect(1_055, 1_300), effect(1_010, 1_200)]);
@@ -112,7 +114,9 @@ mod tests {
             inputs.note(sample(at));
         }
         assert_eq!(told(&inputs).iter().map(|told| told.0).collect::<Vec<_>>(), [2_000, 3_000, 4_500]);
-        (0..500).for_each(|ms| inputs.note(sample(5_000 + ms)));
+        for ms in 0..500 {
+            inputs.note(sample(5_000 + ms));
+        }
         assert_eq!(told(&inputs).len(), MOST);
     }
 

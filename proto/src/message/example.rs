@@ -74,7 +74,7 @@ impl Example for Input {
         let now = GameTime::from_millis(rng.u64(100_000..1 << 40));
         let mut keys = || Keymap(rng.u32(..) >> rng.u32(..32));
         let base = keys();
-        let mut at = now.saturating_sub(Duration::from_secs(60));
+        let mut at = now.saturating_sub(Duration::from_mins(1));
         let held: Vec<Keymap> = (0..MAX_CHANGES).map(|_| keys()).collect();
         let samples = held[rng.usize(..=MAX_CHANGES)..].iter().map(|&keys| {
             at += Duration::from_millis(rng.u64(1..1_900) >> rng.u32(..11)) + Duration::from_millis(1);

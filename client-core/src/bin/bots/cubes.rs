@@ -66,19 +66,22 @@ impl Cubes {
         }
         let none = Keymap::default();
         let held = match self.phase {
-            Phase::Rest => none,
             Phase::Push(way) | Phase::Hop(way) => way,
             Phase::Gather(way) => with(way, "attract"),
-            Phase::Burst if (now.since(self.began).as_millis() as u64 / BURST_MS).is_multiple_of(2) => {
-                with(none, "repel")
-            }
-            Phase::Burst => none,
+            Phase::Burst if self.throws_off(now) => with(none, "repel"),
+            Phase::Rest | Phase::Burst => none,
         };
         let jumps = matches!(self.phase, Phase::Hop(_)) && now >= self.jump_at;
         if jumps {
             self.jump_at = now + self.between(JUMP_MS);
         }
         Hands { held, tapped: if jumps { with(none, "jump") } else { none } }
+    }
+
+    /// In a burst, now and then.
+    fn throws_off(&self, now: LocalTime) -> bool {
+        let bursts = now.since(self.began).as_millis() as u64 / BURST_MS;
+        bursts.is_multiple_of(2)
     }
 
     fn any_phase(&mut self) -> Phase {
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_does_the_same() {
-        let live = |seed| live(seed, Duration::from_secs(60));
+        let live = |seed| live(seed, Duration::from_mins(1));
         assert_eq!(live(5), live(5));
         assert_ne!(live(5), live(6));
     }

@@ -270,7 +270,7 @@ mod tests {
         let lost = Report { lost: Some("timed out".to_owned()), ..stayed.clone() };
         let outside = Report::default();
         assert_eq!(failure(&[outside.clone(), stayed.clone(), lost.clone()]), None);
-        assert!(failure(&[outside.clone()]).is_some_and(|why| why.contains("got into the game")));
+        assert!(failure(std::slice::from_ref(&outside)).is_some_and(|why| why.contains("got into the game")));
         assert!(failure(&[outside, lost.clone(), lost]).is_some_and(|why| why.contains("timed out")));
     }
 }

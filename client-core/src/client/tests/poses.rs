@@ -1,7 +1,7 @@
 //! Poses, keys, the map and ages, over a real link.
 
 use ambit_proto::map::{StaticBox, StaticMap};
-use ambit_proto::message::{Field, Notice, Record};
+use ambit_proto::message::{Effect, Field, Notice, Record, Uplink};
 use ambit_proto::pose::{AckedSet, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code};
 use ambit_proto::schema::Component;
 
@@ -150,6 +150,38 @@ fn keys_that_are_let_go_are_said_until_that_is_confirmed() {
     hear(&mut scene);
     let held = scene.host.said.iter().filter_map(|said| said.2.input.as_ref()).map(|input| input.keys);
     assert_eq!(held.collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn a_change_of_keys_is_told_until_it_is_confirmed_and_its_effect_is_known_once_it_is_told() {
+    let mut scene = Scene::playing();
+    scene.send(&[enter(0, scene.room_time(), 1.0)]);
+    scene.client.input(scene.now, UP);
+    scene.client.input(scene.now, Keymap(0));
+    scene.pass(ms(60));
+    let own: Vec<_> = scene.client.own_inputs().collect();
+    assert_eq!(
+        own.iter().map(|input| (input.keys, input.is_known)).collect::<Vec<_>>(),
+        [(UP, false), (Keymap(0), false)]
+    );
+    // One way, up to a tick, and the local lag.
+    let waits = own[0].effect.since(own[0].at);
+    assert!((WAY + LAG..=WAY + LAG + TICK).contains(&waits), "{waits:?}");
+    hear(&mut scene);
+    let told = |scene: &Scene| -> Vec<_> {
+        let input = |said: &(_, _, Uplink)| said.2.input.clone().expect("each says what is held");
+        scene.host.said.iter().map(|said| input(said).samples(own[0].at).count() - 1).collect()
+    };
+    assert_eq!(told(&scene)[..2], [1, 2]);
+    assert!(told(&scene).len() > 2 && told(&scene)[2..].iter().all(|&changes| changes == 2), "{:?}", told(&scene));
+    let effect = Effect { at: own[1].at, effect: (scene.room_time() + LAG).whole_millis() };
+    scene.send(&[Record::Effects(vec![effect])]);
+    let known: Vec<_> = scene.client.own_inputs().map(|input| (input.effect, input.is_known)).collect();
+    assert_eq!(known, [(effect.effect, true); 2]);
+    scene.host.said.clear();
+    scene.pass(ms(200));
+    hear(&mut scene);
+    assert_eq!(told(&scene).last(), Some(&0));
 }
 
 #[test]

@@ -95,9 +95,13 @@ mod tests {
     #[test]
     fn a_client_whose_times_jump_hears_of_the_newest_alone() {
         let mut effects = Effects::default();
-        [effect(90_000, 200), effect(20, 250), effect(30, 250)].into_iter().for_each(|effect| effects.push(effect));
+        for (at, tick) in [(90_000, 200), (20, 250), (30, 250)] {
+            effects.push(effect(at, tick));
+        }
         assert_eq!(effects.told(), [effect(30, 250)]);
-        (0..20).for_each(|tick| effects.push(effect(40 + tick, 300 + 50 * tick)));
+        for tick in 0..20 {
+            effects.push(effect(40 + tick, 300 + 50 * tick));
+        }
         assert_eq!(effects.told().len(), MAX_EFFECTS);
     }
 
