@@ -11,7 +11,10 @@
 pub mod client;
 pub mod impaired;
 pub mod replica;
+mod rotation;
 pub mod shell;
+#[cfg(feature = "physics")]
+pub mod simulation;
 #[cfg(feature = "bins")]
 pub mod text;
 pub mod trust;

@@ -18,6 +18,7 @@
 //! Cost: what is received; nothing is walked for objects that stand still. A pose finds its object by two look-ups in flat
 //! arrays. Source: design, sections 5 and 6.
 
+pub mod drawing;
 pub mod factory;
 pub mod kept;
 pub mod names;

@@ -53,6 +53,61 @@ pub struct ClientStats {
     pub gaps: Distribution,
     /// How old the picture was whenever it was sampled.
     pub ages: AgeByClass,
+    /// What the client's own physics had to put right.
+    pub simulation: SimulationStats,
+}
+
+/// What a client's own physics did, and what of it the host put right.
+#[derive(Clone, Debug, Default)]
+pub struct SimulationStats {
+    /// Frames that were simulated.
+    pub steps: u64,
+    /// How far bodies were moved by what the host said of them. A word that moved nothing does not count.
+    pub corrections: Lengths,
+    /// Poses that came when their frame had been drawn.
+    pub late_poses: u64,
+    /// Objects that were put back where they are said to rest.
+    pub restored: u64,
+    /// How far the own cube's foretold place was moved.
+    pub reconciled: Lengths,
+}
+
+/// How often each length was seen, to the millimetre up to four metres.
+#[derive(Clone, Debug, Default)]
+pub struct Lengths(Distribution);
+
+impl Lengths {
+    /// Counts one more.
+    pub fn add(&mut self, metres: f32) {
+        // One that knows milliseconds apart knows millimetres apart.
+        self.0.add(Duration::from_micros((metres.max(0.0) * 1e6) as u64));
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &Lengths) {
+        self.0.merge(&other.0);
+    }
+
+    /// The shortest length that at least `share` (0 to 1) of what was counted does not exceed, in centimetres.
+    pub fn quantile_cm(&self, share: f64) -> Option<f64> {
+        self.0.quantile_ms(share).map(|mm| mm as f64 / 10.0)
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.0.count()
+    }
+}
+
+impl SimulationStats {
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &SimulationStats) {
+        self.steps += other.steps;
+        self.corrections.merge(&other.corrections);
+        self.late_poses += other.late_poses;
+        self.restored += other.restored;
+        self.reconciled.merge(&other.reconciled);
+    }
 }
 
 /// How much a player cares about an object; the distances are those of the object's kind.

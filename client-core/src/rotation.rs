@@ -1,0 +1,76 @@
+//! Unit quaternions (x, y, z, w): what drawing needs of them. Roots are the only function beyond the four operations, so that the same
+//! numbers come out everywhere.
+
+/// No turn at all.
+pub(crate) const NONE: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
+
+/// First `b`, then `a`.
+#[cfg(any(test, feature = "physics"))]
+pub(crate) fn product(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+    let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
+    [
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
+}
+
+/// The turn back.
+#[cfg(any(test, feature = "physics"))]
+pub(crate) fn inverse([x, y, z, w]: [f32; 4]) -> [f32; 4] {
+    [-x, -y, -z, w]
+}
+
+/// So much of the way from one to the other, the shorter way round.
+pub(crate) fn mix(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
+    let sign = if dot(from, to) < 0.0 { -1.0 } else { 1.0 };
+    normal(std::array::from_fn(|part| from[part] * (1.0 - share) + sign * to[part] * share))
+}
+
+/// Turned on for a while at an angular velocity in radians a second: right for small turns.
+pub(crate) fn turned(quaternion: [f32; 4], angular: [f32; 3], seconds: f32) -> [f32; 4] {
+    let [x, y, z] = angular.map(|part| part * seconds / 2.0);
+    let [qx, qy, qz, qw] = quaternion;
+    normal([
+        qx + x * qw + y * qz - z * qy,
+        qy - x * qz + y * qw + z * qx,
+        qz + x * qy - y * qx + z * qw,
+        qw - x * qx - y * qy - z * qz,
+    ])
+}
+
+/// The cosine of half the angle between two; negative for the longer way round.
+pub(crate) fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn normal(quaternion: [f32; 4]) -> [f32; 4] {
+    let length = dot(quaternion, quaternion).sqrt();
+    if length > 1e-6 { quaternion.map(|part| part / length) } else { NONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_and_its_inverse_are_none() {
+        let turn = turned(turned(NONE, [0.3, -0.5, 0.2], 1.0), [1.0, 0.0, 0.4], 0.5);
+        assert!(dot(product(turn, inverse(turn)), NONE) > 0.999_999);
+    }
+
+    #[test]
+    fn a_quarter_turn_in_small_steps_is_one() {
+        let turn = (0..90).fold(NONE, |turn, _| turned(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0));
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        assert!(dot(turn, [0.0, 0.0, half, half]) > 0.999_99);
+    }
+
+    #[test]
+    fn half_the_way_is_the_shorter_one() {
+        let turn = turned(NONE, [0.0, 0.0, 0.2], 1.0);
+        let half = mix(NONE, turn.map(|part| -part), 0.5);
+        assert!(dot(half, turned(NONE, [0.0, 0.0, 0.1], 1.0)).abs() > 0.999_99);
+    }
+}

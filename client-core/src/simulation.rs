@@ -1,0 +1,456 @@
+//! A client's own physics of the game `cubes`, which goes on from what the host tells.
+//!
+//! Which objects there are, their poses in whatever order these arrive, and the room time to be shown go in; what is drawn comes out.
+//! Pure: the same calls give the same bits.
+//!
+//! A frame (1/60 s) after another is simulated up to the time shown. A pose that arrives ahead of it is held until then (buffer against
+//! jitter) and applied hard to the body; what that changes of the picture is smoothed away ([`smoothing`]). So what the host says
+//! stands, and between two words of the host's about an object the physics goes on.
+//!
+//! - A pose that comes late says where our picture should have been. If it was there, all is well; else the pose is moved on to the
+//!   present frame ([`forward`]). One older than what was applied says nothing.
+//! - The host is silent about what has not changed. So an object that is told to be at rest and that our own picture of another one
+//!   has pushed is put back, once the host has been heard for a while ([`Simulation::patience`]) without a word about it. The host
+//!   may be slow to tell when its budget is tight; so that while grows with the time between its words about what moves.
+//! - An object in motion about which nothing more is heard goes on as simulated: an old word about motion says less of where it is by now
+//!   than the physics that went on from it. Where it comes to rest, the host says, and repeats until it is confirmed.
+//! - The own cube may be drawn ahead ([`prediction`]).
+//!
+//! Invariants:
+//! 1. A body is there from the frame of its object's first pose on, until its object leaves; those of one frame are added by id.
+//! 2. When all words have come in and everything is at rest there, everything is where the host says, bit for bit.
+//! 3. At most [`MAX_STEPS`] frames are stepped in a call, and as many again for the own cube as [`prediction`] says.
+//!
+//! Units: frames, metres. Cost: what is awake, what is told and what is smoothed; nothing for what rests. Bounds: [`PAST`] poses an object;
+//! poses up to [`FARTHEST`] frames ahead. Source: reference 002 (state synchronisation), 000 (strategy 2).
+
+mod forward;
+mod prediction;
+mod smoothing;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use ambit_proto::games::cubes::{Arena, Body, FORMAT, FRAMES_PER_S, PLAYER, Physics, frame_at, time_of};
+use ambit_proto::keymap::{Keymap, Keys};
+use ambit_proto::pose::Pose;
+use ambit_proto::time::GameTime;
+
+use crate::client::stats::SimulationStats;
+use crate::replica::drawing::Drawing;
+use crate::rotation;
+use forward::forward;
+use prediction::Prediction;
+pub use prediction::{Ahead, OwnInput};
+use smoothing::{Visual, length};
+
+/// Frames stepped in one call at most; if more are missing, they are skipped, and bodies put where they were last said to be.
+pub const MAX_STEPS: u64 = 15;
+/// Poses are held for frames up to so many ahead: who does not draw for longer need not know them.
+const FARTHEST: u64 = 10 * FRAMES_PER_S;
+/// Frames that each body's past goes back: a pose that comes later than that is compared with nothing.
+const PAST: usize = 30;
+/// What a pose may differ from our own of the same frame without being news: half a centimetre, and a quarter of a metre a second.
+const SAME_UNITS: u32 = 20;
+const SAME_SPEED_UNITS: u16 = 32;
+/// And as the dot product of the orientations: two degrees.
+const SAME_TURN: f32 = 0.999_85;
+/// How long the host must have been heard, beside a round trip, without a word about what rests, before its last word stands.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// By how much each word about what moves counts in the usual time between two of them.
+const RHYTHM: f32 = 1.0 / 64.0;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Simulation {
+    arena: Arena,
+    /// Frames of a tick of the host, less one.
+    tick_frames: u64,
+    physics: Physics,
+    /// The state is the one after the step of this frame.
+    frame: Option<u64>,
+    cubes: BTreeMap<u32, Cube>,
+    /// Ids by body.
+    names: BTreeMap<Body, u32>,
+    /// Poses ahead of the simulation, by frame and id.
+    held: BTreeMap<(u64, u32), Pose>,
+    /// Up to this frame the host has told what it had to.
+    heard: u64,
+    /// Ids of what is told to rest and is not where it is told to be.
+    disturbed: BTreeSet<u32>,
+    /// Ids of what is drawn elsewhere than it is simulated.
+    smoothed: BTreeSet<u32>,
+    /// Ids of players' cubes.
+    players: BTreeSet<u32>,
+    /// Ids of what is drawn differently since the last call.
+    changed: Vec<u32>,
+    /// Reused.
+    stirred: Vec<u32>,
+    /// The usual time between two words about what moves, in frames.
+    rhythm: f32,
+    own: Option<u32>,
+    prediction: Option<Prediction>,
+    stats: SimulationStats,
+}
+
+#[derive(Debug)]
+struct Cube {
+    kind: u8,
+    body: Option<Body>,
+    /// The newest word that was applied, and its frame.
+    told: Option<(u64, Pose)>,
+    /// The newest frame that was heard of, and whether it moved in it.
+    newest: Option<(u64, bool)>,
+    /// Poses after the steps of recent frames in which it moved.
+    past: VecDeque<(u64, Pose)>,
+    /// The frame in which it was found elsewhere than told, while that is so.
+    disturbed: Option<u64>,
+    visual: Visual,
+    keys: Keymap,
+}
+
+/// When it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Room time that is to be shown.
+    pub shown: GameTime,
+    /// Up to which room time the host has told what there is to tell: the newest stamp and the local lag.
+    pub heard: GameTime,
+    /// Round trip to the host.
+    pub rtt: Duration,
+}
+
+impl Simulation {
+    /// An empty floor, at a host of so many ticks a second.
+    pub fn new(arena: Arena, tick_hz: u32) -> Self {
+        let tick_frames = (FRAMES_PER_S / u64::from(tick_hz.max(1))).saturating_sub(1);
+        let physics = Physics::new(arena);
+        let (frame, cubes, names, held, heard, disturbed, smoothed, players) = Default::default();
+        let (changed, stirred, rhythm, own, prediction, stats) = Default::default();
+        Simulation {
+            arena,
+            tick_frames,
+            physics,
+            frame,
+            cubes,
+            names,
+            held,
+            heard,
+            disturbed,
+            smoothed,
+            players,
+            changed,
+            stirred,
+            rhythm,
+            own,
+            prediction,
+            stats,
+        }
+    }
+
+    /// An object is followed from now on; where it is will be told. Ids ascend.
+    pub fn enter(&mut self, id: u32, kind: u8, own: bool) {
+        let visual = Visual::new(0, &Pose::default());
+        let (body, told, newest, past, disturbed, keys) = Default::default();
+        self.cubes.insert(id, Cube { kind, body, told, newest, past, disturbed, visual, keys });
+        if kind == PLAYER {
+            self.players.insert(id);
+        }
+        if own {
+            self.own = Some(id);
+        }
+    }
+
+    /// An object is not followed any more.
+    pub fn leave(&mut self, id: u32) {
+        let Some(cube) = self.cubes.remove(&id) else { return };
+        for list in [&mut self.disturbed, &mut self.smoothed, &mut self.players] {
+            list.remove(&id);
+        }
+        if let Some(body) = cube.body {
+            self.names.remove(&body);
+            self.physics.remove(body);
+        }
+        if self.own == Some(id) {
+            (self.own, self.prediction) = (None, None);
+        }
+    }
+
+    /// The host says: at the room time `at`, this was the pose.
+    pub fn tell(&mut self, id: u32, at: GameTime, pose: &Pose) {
+        let frame = frame_at(at);
+        let Some(cube) = self.cubes.get_mut(&id) else { return };
+        if let Some((before, moved)) = cube.newest.filter(|(before, _)| *before < frame)
+            && moved
+        {
+            let gap = frame.saturating_sub(before).min(2 * FRAMES_PER_S) as f32;
+            self.rhythm += (gap - self.rhythm) * RHYTHM;
+        }
+        if cube.newest.is_none_or(|(before, _)| before <= frame) {
+            cube.newest = Some((frame, !pose.flag));
+        }
+        match self.frame {
+            Some(present) if frame > present + FARTHEST => {}
+            Some(present) if frame <= present => self.take_late(id, frame, present, pose),
+            _ => _ = self.held.insert((frame, id), *pose),
+        }
+    }
+
+    /// Goes on to the time that is to be shown. `keys` says what the player of a cube holds at a time.
+    pub fn advance(&mut self, moment: Moment, ahead: Option<&Ahead<'_>>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+        self.changed.clear();
+        self.heard = self.heard.max(frame_at(moment.heard));
+        let target = frame_to_show(moment.shown);
+        match self.frame {
+            Some(frame) if target <= frame + MAX_STEPS => {
+                for next in frame + 1..=target {
+                    self.step(next, keys);
+                }
+            }
+            _ => self.skip_to(target),
+        }
+        self.restore(moment.rtt);
+        self.foretell(moment.shown, ahead, keys);
+        self.changed.sort_unstable();
+        self.changed.dedup();
+    }
+
+    /// What is drawn differently since the call before the last.
+    pub fn changed(&self) -> impl Iterator<Item = (u32, Drawing)> {
+        self.changed.iter().filter_map(|&id| Some((id, self.drawing(id)?)))
+    }
+
+    /// What is drawn of an object; `None` before its first pose has come.
+    pub fn drawing(&self, id: u32) -> Option<Drawing> {
+        let foretold = self.prediction.as_ref().filter(|_| self.own == Some(id));
+        let cube = self.cubes.get(&id)?;
+        let body = cube.body?;
+        Some(foretold.map_or_else(|| cube.visual.drawing(&self.physics.pose(body)), Prediction::drawing))
+    }
+
+    /// What is simulated of an object.
+    pub fn pose(&self, id: u32) -> Option<Pose> {
+        Some(self.physics.pose(self.cubes.get(&id)?.body?))
+    }
+
+    /// The frame that is simulated.
+    pub fn frame(&self) -> Option<u64> {
+        self.frame
+    }
+
+    /// Bodies that there are.
+    pub fn bodies(&self) -> usize {
+        self.names.len()
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> &SimulationStats {
+        &self.stats
+    }
+
+    /// How many frames the host must have been heard without a word about what rests, before its last word stands.
+    pub fn patience(&self, rtt: Duration) -> u64 {
+        frame_at(GameTime::ZERO + PATIENCE + rtt) + (2.0 * self.rhythm) as u64
+    }
+
+    fn step(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
+        self.steer(frame, keys);
+        self.physics.step();
+        self.frame = Some(frame);
+        self.stats.steps += 1;
+        let mut stirred = std::mem::take(&mut self.stirred);
+        stirred.clear();
+        stirred.extend(self.physics.awake().map(|body| self.names[&body]));
+        for &id in &self.smoothed {
+            self.cubes.get_mut(&id).expect("what is smoothed is there").visual.decay();
+            stirred.push(id);
+        }
+        while let Some((&(due, id), _)) = self.held.first_key_value().filter(|((due, _), _)| *due <= frame) {
+            let pose = self.held.remove(&(due, id)).expect("it is the first");
+            if self.cubes.contains_key(&id) {
+                self.apply(id, due, &pose, &pose);
+                stirred.push(id);
+            }
+        }
+        stirred.sort_unstable();
+        stirred.dedup();
+        for &id in &stirred {
+            self.show(id, frame);
+        }
+        self.stirred = stirred;
+    }
+
+    fn steer(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
+        let at = read_keys_at(frame, self.tick_frames);
+        for &id in &self.players {
+            let cube = self.cubes.get_mut(&id).expect("a player's cube is a cube");
+            let Some(body) = cube.body else { continue };
+            let current = keys(id, at);
+            if current != cube.keys || current != Keymap::default() {
+                self.physics.steer(body, Keys { previous: cube.keys, current });
+                cube.keys = current;
+            }
+        }
+    }
+
+    /// Too much is missing: everything is put where it was last said to be by then.
+    fn skip_to(&mut self, frame: u64) {
+        self.frame = Some(frame);
+        let later = self.held.split_off(&(frame + 1, 0));
+        let due = std::mem::replace(&mut self.held, later);
+        let newest: BTreeMap<u32, (u64, Pose)> = due.into_iter().map(|((due, id), pose)| (id, (due, pose))).collect();
+        for (id, (due, pose)) in newest {
+            let Some(kind) = self.cubes.get(&id).map(|cube| cube.kind) else { continue };
+            self.apply(id, due, &pose, &forward(kind, &pose, frame - due));
+        }
+        let ids: Vec<u32> = self.names.values().copied().collect();
+        for id in ids {
+            self.show(id, frame);
+            self.changed.push(id);
+        }
+        self.prediction = None;
+    }
+
+    /// A pose of a frame that has been drawn.
+    fn take_late(&mut self, id: u32, frame: u64, present: u64, pose: &Pose) {
+        let cube = self.cubes.get_mut(&id).expect("the caller has looked");
+        if cube.told.is_some_and(|(told, before)| told > frame || told == frame && before == *pose) {
+            return;
+        }
+        self.stats.late_poses += u64::from(frame < present);
+        let was = cube.past.iter().rev().find(|(then, _)| *then <= frame);
+        if cube.body.is_some() && was.is_some_and(|(_, was)| is_same(was, pose)) {
+            cube.told = Some((frame, *pose));
+            return self.watch(id, present);
+        }
+        let now = forward(cube.kind, pose, present - frame);
+        self.apply(id, frame, pose, &now);
+        self.show(id, present);
+    }
+
+    /// The host's word about `frame`, as it is now: what is simulated becomes that.
+    fn apply(&mut self, id: u32, frame: u64, told: &Pose, now: &Pose) {
+        let present = self.frame.expect("poses are applied to a frame");
+        let cube = self.cubes.get_mut(&id).expect("the caller has looked");
+        if cube.told.is_some_and(|(before, _)| before > frame) {
+            return;
+        }
+        cube.told = Some((frame, *told));
+        if let Some(body) = cube.body {
+            self.put(id, body, now);
+        } else {
+            let body = self.physics.add(cube.kind, now);
+            cube.body = Some(body);
+            cube.visual = Visual::new(present, now);
+            self.names.insert(body, id);
+        }
+    }
+
+    /// Puts a body elsewhere, and smoothes that away.
+    fn put(&mut self, id: u32, body: Body, now: &Pose) {
+        let was = self.physics.pose(body);
+        if was == *now {
+            return;
+        }
+        self.physics.set_pose(body, now);
+        if (was.at, was.turn) != (now.at, now.turn) {
+            let cube = self.cubes.get_mut(&id).expect("a body has a cube");
+            cube.visual.correct(&was, now);
+            self.smoothed.insert(id);
+            self.stats.corrections.add(metres_between(&was, now));
+        }
+    }
+
+    /// Takes a picture after the step of `frame`, and remembers the pose.
+    fn show(&mut self, id: u32, frame: u64) {
+        let Some(cube) = self.cubes.get_mut(&id) else { return };
+        let Some(body) = cube.body else { return };
+        let pose = self.physics.pose(body);
+        cube.visual.show(frame, &pose);
+        if !cube.visual.is_off() {
+            self.smoothed.remove(&id);
+        }
+        match cube.past.back_mut().filter(|(then, _)| *then == frame) {
+            Some(newest) => newest.1 = pose,
+            None => {
+                if cube.past.len() == PAST {
+                    cube.past.pop_front();
+                }
+                cube.past.push_back((frame, pose));
+            }
+        }
+        self.watch(id, frame);
+        self.changed.push(id);
+    }
+
+    /// Takes note of whether an object that should rest does.
+    fn watch(&mut self, id: u32, frame: u64) {
+        let cube = self.cubes.get_mut(&id).expect("the caller has looked");
+        let Some((body, (_, told))) = cube.body.zip(cube.told) else { return };
+        if told.flag && self.physics.pose(body) != told {
+            cube.disturbed.get_or_insert(frame);
+            self.disturbed.insert(id);
+        } else if cube.disturbed.take().is_some() {
+            self.disturbed.remove(&id);
+        }
+    }
+
+    /// Puts back what the host's silence says has not moved.
+    fn restore(&mut self, rtt: Duration) {
+        let (patience, heard) = (self.patience(rtt), self.heard.min(self.frame.unwrap_or_default()));
+        let is_wrong = |cube: &Cube| cube.disturbed.is_some_and(|since| heard >= since + patience);
+        let wrong: Vec<u32> = self.disturbed.iter().copied().filter(|id| is_wrong(&self.cubes[id])).collect();
+        for id in wrong {
+            let cube = &self.cubes[&id];
+            let (body, (_, told)) = cube.body.zip(cube.told).expect("it was told, and has a body");
+            self.put(id, body, &told);
+            self.stats.restored += 1;
+            self.show(id, self.frame.expect("something was simulated"));
+        }
+    }
+
+    /// The own cube's picture, ahead of all else.
+    fn foretell(&mut self, shown: GameTime, ahead: Option<&Ahead<'_>>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+        let own = self.own.filter(|own| self.cubes[own].body.is_some());
+        let (Some(ahead), Some(own), Some(frame)) = (ahead, own, self.frame) else {
+            self.prediction = None;
+            return;
+        };
+        let mut prediction =
+            self.prediction.take().unwrap_or_else(|| Prediction::new(self.arena, self.tick_frames, own));
+        let main = prediction::Main { physics: &self.physics, cubes: &self.cubes, frame };
+        prediction.advance(main, shown, ahead, keys, &mut self.stats);
+        self.prediction = Some(prediction);
+        self.changed.push(own);
+    }
+}
+
+/// The first frame that is not before `shown`.
+fn frame_to_show(shown: GameTime) -> u64 {
+    let nearest = frame_at(shown);
+    if time_of(nearest) < shown { nearest + 1 } else { nearest }
+}
+
+/// At which time the keys are read that act in a frame. Keys act from the first frame of the tick that reads them, and are stamped with
+/// the tick's horizon, which is the time of its last frame, give or take half a frame.
+fn read_keys_at(frame: u64, tick_frames: u64) -> GameTime {
+    time_of(frame + tick_frames) + Duration::from_micros(500_000 / FRAMES_PER_S)
+}
+
+/// Whether what was simulated is what the host says. Of rest, every bit counts.
+fn is_same(simulated: &Pose, told: &Pose) -> bool {
+    if told.flag {
+        return simulated == told;
+    }
+    let near = simulated.at.iter().zip(told.at).all(|(a, b)| a.abs_diff(b) <= SAME_UNITS);
+    let speeds = simulated.motion.linear.iter().zip(told.motion.linear);
+    let turns = [simulated, told].map(|pose| FORMAT.quaternion(pose));
+    near && speeds.into_iter().all(|(a, b)| a.abs_diff(b) <= SAME_SPEED_UNITS)
+        && rotation::dot(turns[0], turns[1]).abs() > SAME_TURN
+}
+
+fn metres_between(a: &Pose, b: &Pose) -> f32 {
+    length(std::array::from_fn(|axis| (a.at[axis] - b.at[axis]) as f32 / f32::from(FORMAT.per_metre)))
+}

@@ -1,0 +1,241 @@
+//! The own cube, drawn ahead: where it will be when what the player does now takes effect.
+//!
+//! The player's inputs and the main simulation go in, a picture of the own cube comes out. A second, small physics holds copies of the
+//! own cube and of what lies near it, and runs ahead of the main one to the input horizon: room time, the way to the host and the
+//! local lag. When a word of the host's about the own cube differs from what was foretold for its frame, when it rests elsewhere or an input
+//! takes effect in a frame that was foretold without it, all copies set to the main simulation's state and the inputs since then are replayed (reconciliation); the
+//! picture's jump is smoothed away. Copies are refreshed now and then in any case.
+//!
+//! What others do beyond the main simulation's frame is not known: they go on holding what they held.
+//!
+//! Bound: [`MOST`] frames ahead, so as many steps a call, of bodies within [`NEAR_M`]. Units: frames, metres. Source: reference 000
+//! (local prediction of one's own cube with reconciliation), 004 (replay).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use ambit_proto::games::cubes::{Arena, Body, FORMAT, Physics};
+use ambit_proto::keymap::{Keymap, Keys};
+use ambit_proto::pose::Pose;
+use ambit_proto::time::GameTime;
+
+use super::smoothing::Visual;
+use super::{Cube, frame_to_show, is_same, metres_between, read_keys_at};
+use crate::client::stats::SimulationStats;
+use crate::replica::drawing::Drawing;
+
+/// Frames that the own cube is drawn ahead at most, half a second, and with it the steps of a call.
+pub(super) const MOST: u64 = 30;
+/// What lies within this distance of the own cube is copied: more than it reaches, and than it rolls in the time.
+const NEAR_M: f32 = 4.0;
+/// Copies are refreshed after so many frames.
+const REFRESH: u64 = 15;
+
+/// What the player held from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnInput {
+    /// When it was held from, in room time.
+    pub at: GameTime,
+    /// What.
+    pub keys: Keymap,
+    /// When it takes effect, once the host has said so.
+    pub effect: Option<GameTime>,
+}
+
+/// How far ahead the own cube is to be drawn, and by what.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead<'a> {
+    /// The input horizon.
+    pub horizon: GameTime,
+    /// The way to the host.
+    pub one_way: Duration,
+    /// The local lag.
+    pub delay: Duration,
+    /// Between two ticks of the host.
+    pub tick: Duration,
+    /// When the host has ticked, some time.
+    pub ticked: GameTime,
+    /// What the player held: about a second of it, by time.
+    pub inputs: &'a [OwnInput],
+}
+
+/// The main simulation.
+#[derive(Clone, Copy)]
+pub(super) struct Main<'m> {
+    pub(super) physics: &'m Physics,
+    pub(super) cubes: &'m BTreeMap<u32, Cube>,
+    pub(super) frame: u64,
+}
+
+/// The own cube after a frame's step, and what it was steered by.
+#[derive(Clone, Copy, Debug)]
+struct Foretold {
+    frame: u64,
+    pose: Pose,
+    keys: Keymap,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Prediction {
+    own: u32,
+    tick_frames: u64,
+    physics: Physics,
+    /// Copies by id.
+    bodies: BTreeMap<u32, Body>,
+    /// The state is the one after the step of this frame; `None` before there is any.
+    frame: Option<u64>,
+    /// The frame from which it was reckoned last.
+    since: u64,
+    /// The frame of the last word that was compared.
+    compared: u64,
+    past: VecDeque<Foretold>,
+    visual: Option<Visual>,
+    ahead: Duration,
+}
+
+impl Ahead<'_> {
+    /// When an input takes effect, or is expected to: at the first tick after it has arrived, and the local lag.
+    fn effect_of(&self, input: &OwnInput) -> GameTime {
+        let arrives = input.at + self.one_way;
+        let since = arrives.since(self.ticked).as_micros() as u64;
+        let tick = self.tick.as_micros().max(1) as u64;
+        let read = if arrives <= self.ticked {
+            self.ticked.saturating_sub(self.tick * (self.ticked.since(arrives).as_micros() as u64 / tick) as u32)
+        } else {
+            self.ticked + Duration::from_micros(since.div_ceil(tick) * tick)
+        };
+        input.effect.unwrap_or(read + self.delay)
+    }
+
+    /// What the player's cube is moved by at `t`.
+    fn keys_at(&self, t: GameTime) -> Keymap {
+        let newest = self.inputs.iter().rev().find(|input| self.effect_of(input) <= t);
+        newest.map_or_else(Keymap::default, |input| input.keys)
+    }
+}
+
+impl Prediction {
+    pub(super) fn new(arena: Arena, tick_frames: u64, own: u32) -> Self {
+        let (bodies, frame, since, compared, past, visual, ahead) = Default::default();
+        Self { own, tick_frames, physics: Physics::new(arena), bodies, frame, since, compared, past, visual, ahead }
+    }
+
+    /// Goes on to the horizon, from the main simulation's state if that turned out otherwise than foretold.
+    pub(super) fn advance(
+        &mut self,
+        main: Main<'_>,
+        shown: GameTime,
+        ahead: &Ahead<'_>,
+        keys: &impl Fn(u32, GameTime) -> Keymap,
+        stats: &mut SimulationStats,
+    ) {
+        self.ahead = ahead.horizon.since(shown);
+        let drawn = self.frame.map(|frame| (frame, self.pose()));
+        let target = frame_to_show(ahead.horizon).min(main.frame + MOST).max(drawn.map_or(0, |(frame, _)| frame));
+        if self.is_off(main, ahead) {
+            self.begin_at(main);
+            let until = drawn.map_or(main.frame, |(frame, _)| frame);
+            for frame in main.frame + 1..=until.min(main.frame + MOST) {
+                self.step(frame, ahead, keys);
+            }
+            self.correct(drawn.map(|(_, pose)| pose), stats);
+        }
+        for frame in self.frame.expect("it has begun") + 1..=target {
+            self.step(frame, ahead, keys);
+            let pose = self.pose();
+            let visual = self.visual.as_mut().expect("it has begun");
+            visual.decay();
+            visual.show(frame, &pose);
+        }
+    }
+
+    pub(super) fn drawing(&self) -> Drawing {
+        let visual = self.visual.as_ref().expect("it has begun");
+        Drawing { ahead: self.ahead, ..visual.drawing(&self.pose()) }
+    }
+
+    fn pose(&self) -> Pose {
+        self.physics.pose(self.bodies[&self.own])
+    }
+
+    /// Whether what was foretold is of no more use.
+    fn is_off(&mut self, main: Main<'_>, ahead: &Ahead<'_>) -> bool {
+        let Some(frame) = self.frame.filter(|frame| *frame >= main.frame) else { return true };
+        if main.frame >= self.since + REFRESH || frame > main.frame + MOST {
+            return true;
+        }
+        let own = &main.cubes[&self.own];
+        let (Some(body), Some((told_at, told))) = (own.body, own.told) else { return false };
+        let contradicts = |frame, told: &Pose| {
+            self.past.iter().any(|foretold| foretold.frame == frame && !is_same(&foretold.pose, told))
+        };
+        let present = main.physics.pose(body);
+        let is_news = std::mem::replace(&mut self.compared, told_at) != told_at;
+        is_news && contradicts(told_at, &told)
+            || present.flag && contradicts(main.frame, &present)
+            || self.past.iter().any(|past| past.frame > main.frame && past.keys != self.own_keys(past.frame, ahead))
+    }
+
+    /// Takes over the main simulation's state.
+    fn begin_at(&mut self, main: Main<'_>) {
+        let body = main.cubes[&self.own].body.expect("the caller has looked");
+        let here = FORMAT.position(&main.physics.pose(body));
+        let is_near = |body: Body| FORMAT.position(&main.physics.pose(body)).distance(here) <= NEAR_M;
+        let near = |id: &u32| main.cubes.get(id).and_then(|cube| cube.body).filter(|body| is_near(*body));
+        for (_, body) in self.bodies.extract_if(.., |id, _| near(id).is_none()) {
+            self.physics.remove(body);
+        }
+        for (id, cube) in main.cubes {
+            let Some(body) = near(id) else { continue };
+            let pose = main.physics.pose(body);
+            match self.bodies.get(id) {
+                Some(&copy) => self.physics.set_pose(copy, &pose),
+                None => _ = self.bodies.insert(*id, self.physics.add(cube.kind, &pose)),
+            }
+        }
+        self.past.clear();
+        (self.frame, self.since) = (Some(main.frame), main.frame);
+        self.remember(main.frame, Keymap::default());
+    }
+
+    /// What the own cube is steered by in a frame.
+    fn own_keys(&self, frame: u64, ahead: &Ahead<'_>) -> Keymap {
+        ahead.keys_at(read_keys_at(frame, self.tick_frames))
+    }
+
+    fn step(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+        let (before, at) = (read_keys_at(frame - 1, self.tick_frames), read_keys_at(frame, self.tick_frames));
+        for (id, body) in &self.bodies {
+            let held = |t| if *id == self.own { ahead.keys_at(t) } else { keys(*id, t) };
+            let keys = Keys { previous: held(before), current: held(at) };
+            if keys.current != self.physics.held(*body) || keys != Keys::default() {
+                self.physics.steer(*body, keys);
+            }
+        }
+        self.physics.step();
+        self.frame = Some(frame);
+        self.remember(frame, self.own_keys(frame, ahead));
+    }
+
+    fn remember(&mut self, frame: u64, keys: Keymap) {
+        if self.past.len() > 2 * MOST as usize {
+            self.past.pop_front();
+        }
+        self.past.push_back(Foretold { frame, pose: self.pose(), keys });
+    }
+
+    /// The picture of the frame that was drawn last stays what it was, and comes to what is foretold now.
+    fn correct(&mut self, drawn: Option<Pose>, stats: &mut SimulationStats) {
+        let (frame, pose) = (self.frame.expect("it has begun"), self.pose());
+        let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {
+            self.visual = Some(Visual::new(frame, &pose));
+            return;
+        };
+        if (drawn.at, drawn.turn) != (pose.at, pose.turn) {
+            visual.correct(&drawn, &pose);
+            stats.reconciled.add(metres_between(&drawn, &pose));
+        }
+        visual.show(frame, &pose);
+    }
+}
