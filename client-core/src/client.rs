@@ -27,6 +27,11 @@ pub mod queue;
 pub mod request;
 pub mod rules;
 pub mod samples;
+#[cfg(feature = "physics")]
+pub mod simulated;
+#[cfg(not(feature = "physics"))]
+#[path = "client/unsimulated.rs"]
+pub mod simulated;
 pub mod stats;
 pub mod uplink;
 
@@ -47,6 +52,7 @@ use ambit_proto::timeline::Gauge;
 use bytes::Bytes;
 
 use crate::replica::Seen;
+use crate::replica::drawing::Drawn;
 use crate::replica::factory::Factory;
 use config::ClientConfig;
 use event::{Connection, Value, ViewEvent, codes};
@@ -314,6 +320,12 @@ impl<F: Factory> Client<F> {
     /// truth, at [`Client::shown_time`] if it is one with poses.
     pub fn shown_at(&self, id: u32, t: GameTime) -> Option<Position> {
         self.object(id)?.position(t)
+    }
+
+    /// What to draw of an object in sight that has poses, and of which room time that is. A view calls [`Client::handle_timeout`]
+    /// with the time of its picture first: what is simulated goes on there.
+    pub fn drawn(&self, id: u32, now: LocalTime) -> Option<Drawn> {
+        self.object(id)?.drawn(self.room_time(now)?)
     }
 
     /// What stands around and never moves, once it has come in.

@@ -2,6 +2,7 @@
 //!
 //! [`client`] is all that decides: connections, requests, the replica of what lies around the avatar ([`replica`]), events
 //! for views. It does no I/O and reads no clock, so that a simulator can run hundreds of it in one thread.
+//! Feature `physics`: `simulation`, the client's own physics of what the host has it simulate.
 //! [`shell`] carries: QUIC connections, timers, channels; [`trust`] is the known-hosts file, [`impaired`] a socket with bad
 //! weather in it.
 //!

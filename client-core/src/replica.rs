@@ -27,6 +27,7 @@ pub mod playout;
 mod poses;
 mod seen;
 pub mod slots;
+pub mod stir;
 pub mod store;
 pub mod track;
 
@@ -41,6 +42,7 @@ use ambit_proto::schema::{Component, Schema};
 use ambit_proto::time::GameTime;
 
 use crate::client::event::{Enter, Update, ViewEvent};
+use drawing::Drawing;
 use factory::Factory;
 use kept::News;
 use names::Names;
@@ -49,6 +51,7 @@ use playout::Lag;
 pub use poses::Section;
 pub use seen::Seen;
 use slots::Slots;
+use stir::{Kinds, Stir, Stirs};
 use store::Store;
 
 /// Objects at once, those that are about to leave included.
@@ -111,6 +114,7 @@ pub struct Replica<V> {
     /// Poses of the section in hand; empty between calls, kept for its storage.
     poses: Vec<(u16, Pose)>,
     failed: poses::Failed,
+    stirs: Stirs,
 }
 
 /// What a pose is read with, besides its entries.
@@ -143,12 +147,35 @@ impl<V> Replica<V> {
         let names = Names::of(&schema);
         let times = Times { delay, heard: GameTime::ZERO, lag: Lag::default() };
         let (watched, slots, objects, own, due, events, poses, failed) = Default::default();
-        Replica { schema, mode, times, watched, names, slots, objects, own, due, last_id, events, poses, failed }
+        let stirs = Stirs::default();
+        Replica { schema, mode, times, watched, names, slots, objects, own, due, last_id, events, poses, failed, stirs }
     }
 
     /// Whether views are told of each pose from now on.
     pub fn watch(&mut self, on: bool) {
         self.watched = on;
+    }
+
+    /// Objects of these kinds are simulated: what is told of them goes to [`Replica::poll_stir`] as well. Whether there can be any.
+    pub fn stir(&mut self, kinds: Kinds) -> bool {
+        self.mode == Mode::Full && self.stirs.of(kinds)
+    }
+
+    /// What a simulation is to be told next.
+    pub fn poll_stir(&mut self) -> Option<Stir> {
+        self.stirs.pop()
+    }
+
+    /// What is drawn of an object that is simulated.
+    pub fn draw(&mut self, id: u32, drawing: Drawing) {
+        if let Some(object) = self.objects.get_mut(id) {
+            object.drawing = Some(drawing);
+        }
+    }
+
+    /// Whether a flag of an object is set at `t`, as far as is known.
+    pub fn is_set(&self, id: u32, component: usize, t: GameTime) -> bool {
+        self.objects.get(id).is_some_and(|object| object.is_set(component, t))
     }
 
     /// How far behind room time objects with poses are shown from now on.
@@ -321,6 +348,8 @@ impl<V> Replica<V> {
         let id = self.last_id;
         let mut object = Object::new(id, newcomer.alias, kind, own, moment, declared);
         object.merge(moment, components, self.times);
+        self.stirs.push(kind, Stir::Enter { id, kind, own });
+        self.stir_poses(id, kind, moment, components);
         let place = self.objects.push(id, object);
         let slot = self.slots.entry(alias.slot);
         (slot.epoch, slot.tenant) = (Some(alias.epoch), Some(place));
@@ -334,6 +363,8 @@ impl<V> Replica<V> {
             return Applied::Refused;
         }
         let news = object.merge(moment, components, self.times);
+        self.stir_poses(id, kind, moment, components);
+        let object = self.objects.get(id).expect("a slot's object exists");
         // What has not been shown yet is not late, and its `Enter` will tell the newest.
         if news == News::None || object.view.is_none() {
             return Applied::Nothing;
@@ -368,6 +399,15 @@ impl<V> Replica<V> {
         self.events.push_back(ViewEvent::Enter(enter));
     }
 
+    /// Poses that came in records.
+    fn stir_poses(&mut self, id: u32, kind: u8, moment: Moment, components: &[(u8, Component)]) {
+        for (_, component) in components {
+            if let Component::Pose(pose) = component {
+                self.stirs.push(kind, Stir::Told { id, stamp: moment.arrival.stamp, pose: *pose });
+            }
+        }
+    }
+
     /// The slot is free from now on, and what is still under way about its tenant changes nothing.
     fn let_leave(&mut self, place: store::Place, number: u64, at: GameTime) {
         let object = self.objects.at_mut(place).expect("a slot's object exists");
@@ -382,6 +422,7 @@ impl<V> Replica<V> {
 
     fn remove(&mut self, id: u32) {
         let object = self.objects.remove(id).expect("what is due is an object");
+        self.stirs.push(object.kind, Stir::Leave { id });
         self.due.remove(&(object.enters, id));
         if let Some(leaves) = object.leaves {
             self.due.remove(&(leaves, id));

@@ -59,6 +59,8 @@ const SAME_SPEED_UNITS: u16 = 32;
 const SAME_TURN: f32 = 0.999_85;
 /// How long the host must have been heard, beside a round trip, without a word about what rests, before its last word stands.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// Half a frame, in whole milliseconds.
+const HALF_FRAME: Duration = Duration::from_millis(8);
 /// By how much each word about what moves counts in the usual time between two of them.
 const RHYTHM: f32 = 1.0 / 64.0;
 
@@ -66,8 +68,6 @@ const RHYTHM: f32 = 1.0 / 64.0;
 #[derive(Debug)]
 pub struct Simulation {
     arena: Arena,
-    /// Frames of a tick of the host, less one.
-    tick_frames: u64,
     physics: Physics,
     /// The state is the one after the step of this frame.
     frame: Option<u64>,
@@ -123,15 +123,13 @@ pub struct Moment {
 }
 
 impl Simulation {
-    /// An empty floor, at a host of so many ticks a second.
-    pub fn new(arena: Arena, tick_hz: u32) -> Self {
-        let tick_frames = (FRAMES_PER_S / u64::from(tick_hz.max(1))).saturating_sub(1);
+    /// An empty floor.
+    pub fn new(arena: Arena) -> Self {
         let physics = Physics::new(arena);
         let (frame, cubes, names, held, heard, disturbed, smoothed, players) = Default::default();
         let (changed, stirred, rhythm, own, prediction, stats) = Default::default();
         Simulation {
             arena,
-            tick_frames,
             physics,
             frame,
             cubes,
@@ -245,6 +243,11 @@ impl Simulation {
         self.names.len()
     }
 
+    /// Whether anything moves, or waits for its frame.
+    pub fn is_busy(&self) -> bool {
+        !self.held.is_empty() || !self.smoothed.is_empty() || self.physics.awake().len() > 0
+    }
+
     /// What was counted so far.
     pub fn stats(&self) -> &SimulationStats {
         &self.stats
@@ -283,7 +286,7 @@ impl Simulation {
     }
 
     fn steer(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
-        let at = read_keys_at(frame, self.tick_frames);
+        let at = read_keys_at(frame);
         for &id in &self.players {
             let cube = self.cubes.get_mut(&id).expect("a player's cube is a cube");
             let Some(body) = cube.body else { continue };
@@ -372,15 +375,10 @@ impl Simulation {
         if !cube.visual.is_off() {
             self.smoothed.remove(&id);
         }
-        match cube.past.back_mut().filter(|(then, _)| *then == frame) {
-            Some(newest) => newest.1 = pose,
-            None => {
-                if cube.past.len() == PAST {
-                    cube.past.pop_front();
-                }
-                cube.past.push_back((frame, pose));
-            }
+        if cube.past.pop_back_if(|(then, _)| *then == frame).is_none() && cube.past.len() == PAST {
+            cube.past.pop_front();
         }
+        cube.past.push_back((frame, pose));
         self.watch(id, frame);
         self.changed.push(id);
     }
@@ -418,8 +416,7 @@ impl Simulation {
             self.prediction = None;
             return;
         };
-        let mut prediction =
-            self.prediction.take().unwrap_or_else(|| Prediction::new(self.arena, self.tick_frames, own));
+        let mut prediction = self.prediction.take().unwrap_or_else(|| Prediction::new(self.arena, own));
         let main = prediction::Main { physics: &self.physics, cubes: &self.cubes, frame };
         prediction.advance(main, shown, ahead, keys, &mut self.stats);
         self.prediction = Some(prediction);
@@ -433,10 +430,10 @@ fn frame_to_show(shown: GameTime) -> u64 {
     if time_of(nearest) < shown { nearest + 1 } else { nearest }
 }
 
-/// At which time the keys are read that act in a frame. Keys act from the first frame of the tick that reads them, and are stamped with
-/// the tick's horizon, which is the time of its last frame, give or take half a frame.
-fn read_keys_at(frame: u64, tick_frames: u64) -> GameTime {
-    time_of(frame + tick_frames) + Duration::from_micros(500_000 / FRAMES_PER_S)
+/// At which time the keys are read that act in the step to a frame: keys act in the steps after the frame in which they change, so at the
+/// last moment, to the millisecond, that belongs to the frame before.
+fn read_keys_at(frame: u64) -> GameTime {
+    time_of(frame.saturating_sub(1)) + HALF_FRAME
 }
 
 /// Whether what was simulated is what the host says. Of rest, every bit counts.

@@ -74,6 +74,7 @@ fn cores_know_no_network_library_and_no_runtime() {
         "world-server/src/lobby",
         "client-core/src/client",
         "client-core/src/replica",
+        "client-core/src/simulation",
     ];
     for file in sources() {
         let path = file.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();

@@ -29,6 +29,8 @@ pub struct ClientConfig {
     pub light: bool,
     /// Which room time objects with poses are shown at.
     pub render: Render,
+    /// Whether the player's own avatar is shown ahead, as its inputs will have moved it, in a game that is simulated.
+    pub predict: bool,
     /// How often held keys are told; a change leaves at once in any case.
     pub inputs: InputRate,
 }
@@ -80,6 +82,7 @@ impl Default for ClientConfig {
             light: false,
             render: Render::Room,
             inputs: InputRate::default(),
+            predict: false,
         }
     }
 }

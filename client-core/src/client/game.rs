@@ -135,6 +135,7 @@ impl<F: Factory> GameSession<F> {
                 mode: if config.light { Mode::Light } else { Mode::Full },
                 render: config.render,
                 inputs: config.inputs,
+                predict: config.predict,
                 last_id: 0,
             },
             held: None,
@@ -329,7 +330,11 @@ impl<F: Factory> GameSession<F> {
     /// What was counted so far.
     pub fn stats(&self) -> ClientStats {
         let rtt = self.play().and_then(Play::rtt).or(self.out.stats.rtt);
-        ClientStats { rtt, ..self.out.stats.clone() }
+        let mut stats = ClientStats { rtt, ..self.out.stats.clone() };
+        if let Some(play) = self.play() {
+            stats.simulation.merge(&play.simulation_stats());
+        }
+        stats
     }
 
     /// When something fresh was last heard, in this room.
@@ -408,6 +413,7 @@ impl<F: Factory> GameSession<F> {
             play.clear(now, &mut self.out);
             self.last_id = play.last_id();
             self.out.stats.rtt = play.rtt();
+            self.out.stats.simulation.merge(&play.simulation_stats());
         }
     }
 

@@ -33,7 +33,8 @@ use super::happenings::{Happened, Happenings};
 use super::inputs::Line;
 use super::own_inputs::{Expected, OwnInput};
 use super::rules::Rules;
-use super::stats::{AgeByClass, Class};
+use super::simulated::{Clocks, Simulated};
+use super::stats::{AgeByClass, Class, SimulationStats};
 use super::uplink::Uplinks;
 use crate::replica::factory::Factory;
 use crate::replica::playout::{Playout, Render};
@@ -57,6 +58,8 @@ pub struct Terms {
     pub render: Render,
     /// How often held keys are told.
     pub inputs: InputRate,
+    /// Whether the own avatar is shown ahead.
+    pub predict: bool,
     /// Object ids begin after this one.
     pub last_id: u32,
 }
@@ -69,6 +72,7 @@ pub struct Play<V> {
     clock: ClockEstimate,
     replica: Replica<V>,
     playout: Playout,
+    simulated: Simulated,
     happenings: Happenings,
     since: LocalTime,
     last_heard: LocalTime,
@@ -94,9 +98,12 @@ impl<V> Play<V> {
         let mut clock = ClockEstimate::new();
         // The join was a ping, too: the host's clock showed `rules.now` at some time in between.
         clock.handle_pong(asked, rules.now.micros(), rules.now.micros(), now);
+        let mut replica = Replica::new(rules.schema.clone(), rules.delay, terms.last_id, terms.mode);
+        let simulated = Simulated::new(&rules, terms.predict, &mut replica);
         Play {
             link: Link::new(LinkConfig::client()),
-            replica: Replica::new(rules.schema.clone(), rules.delay, terms.last_id, terms.mode),
+            replica,
+            simulated,
             playout: Playout::new(terms.render, rules.delay),
             happenings: Happenings::default(),
             since: now,
@@ -135,12 +142,14 @@ impl<V> Play<V> {
     /// From now on these keys are held, and the host is told so.
     pub fn input(&mut self, now: LocalTime, keys: Keymap, out: &mut Out) {
         self.uplinks.inputs.hold(keys);
+        self.simulated.press(self.clock.room_time(now), keys);
         self.flush(now, out);
     }
 
     /// All keys are let go; once the host knows, it is told no more of keys.
     pub fn release(&mut self, now: LocalTime, out: &mut Out) {
         self.uplinks.inputs.release();
+        self.simulated.press(self.clock.room_time(now), Keymap::default());
         self.flush(now, out);
     }
 
@@ -187,7 +196,8 @@ impl<V> Play<V> {
         let paced = self.last_sent.map_or(LocalTime::ZERO, |sent| sent + PACE);
         let link = self.link.next_deadline().into_iter().chain(self.uplinks.next_deadline(self.line())).min();
         let link = link.map(|deadline| deadline.max(paced));
-        let effects = self.happenings.next_due().into_iter().chain(self.replica.next_due()).min();
+        let simulated = self.simulated.next_due().map(|shown| shown + self.replica.lag().at(room_now));
+        let effects = self.happenings.next_due().into_iter().chain(self.replica.next_due()).chain(simulated).min();
         let effects = effects.map(|effect| now + effect.since(room_now));
         link.into_iter().chain(effects).min().map(|deadline| deadline.max(now + NAP))
     }
@@ -262,6 +272,11 @@ impl<V> Play<V> {
     /// How far the estimated room time may be off, if the ways to the host and back take different times.
     pub fn clock_uncertainty(&self) -> Duration {
         self.clock.uncertainty()
+    }
+
+    /// What the client's own physics did.
+    pub fn simulation_stats(&self) -> SimulationStats {
+        self.simulated.stats()
     }
 
     /// What `Joined` said.
@@ -441,6 +456,13 @@ impl<V> Play<V> {
         self.seen = (now, room_now);
         self.replica.show_at(self.playout.advance(room_now, self.clock.uncertainty()));
         self.replica.advance(room_now, factory);
+        let clocks = Clocks {
+            now: room_now,
+            one_way: self.clock.uncertainty(),
+            rtt: self.rtt().unwrap_or_else(|| self.clock.rtt()),
+            stamp: self.newest_stamp.unwrap_or_default(),
+        };
+        self.simulated.advance(clocks, &mut self.replica);
         self.tell_replica(out);
     }
 

@@ -87,6 +87,11 @@ impl Kept {
         }
     }
 
+    /// Whether it is a flag that is set at `t`.
+    pub fn is_set(&self, t: GameTime) -> bool {
+        matches!(self, Kept::Curve(Component::Flag(flag)) if flag.at(t).is_some_and(|flag| flag.0))
+    }
+
     /// The value at `t`; `None` while nothing but the type is known.
     pub fn value(&self, t: GameTime) -> Option<Value> {
         match self {

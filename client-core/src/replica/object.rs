@@ -10,11 +10,12 @@ use ambit_proto::schema::{Component, Kind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
+use super::drawing::{Drawing, Drawn};
 use super::kept::{Kept, NEAR_M, News};
 use super::names::Named as Names;
 use super::track::Track;
 use super::{Arrival, Times};
-use crate::client::event::{Named, Value};
+use crate::client::event::{Facing, Named, Value};
 
 /// An object: announced, in sight, or about to leave.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct Object<V> {
     pub view: Option<V>,
     /// Its poses, if its kind has them: then component 0 is what they say.
     pub track: Option<Track>,
+    /// What is drawn of it, if it is simulated.
+    pub drawing: Option<Drawing>,
     /// By index; `None` for what the client was not told.
     components: Vec<Option<Known>>,
 }
@@ -69,7 +72,7 @@ impl<V> Object<V> {
     pub fn new(id: u32, alias: Alias, kind: u8, own: bool, moment: Moment, declared: &Kind) -> Self {
         let components = std::iter::repeat_with(|| None).take(declared.components.len()).collect();
         let track = declared.pose_format().map(|format| Track::new(*format, moment.arrival.number));
-        Object { id, alias, kind, own, enters: moment.at, leaves: None, view: None, track, components }
+        Object { id, alias, kind, own, enters: moment.at, leaves: None, view: None, track, drawing: None, components }
     }
 
     /// Takes over what a record says. Returns the greatest news.
@@ -84,33 +87,92 @@ impl<V> Object<V> {
     /// Takes over a pose.
     pub fn note(&mut self, arrival: Arrival, pose: Pose, times: Times) -> Noted {
         let Arrival { number, stamp, now } = arrival;
-        let shown = if stamp <= times.stamp_at(now) { self.position(now, times) } else { None };
+        let shown = if stamp <= times.stamp_at(now) { self.told_position(now, times) } else { None };
         let Some(track) = &mut self.track else { return Noted::default() };
         let newest = track.newest().is_none_or(|newest| stamp >= newest);
         track.note(Entry { number, stamp, pose });
         let late = shown.is_some_and(|shown| {
             let heard = Times { heard: times.heard.max(stamp), ..times };
-            self.position(now, heard).is_some_and(|position| position.distance(shown) > NEAR_M)
+            self.told_position(now, heard).is_some_and(|position| position.distance(shown) > NEAR_M)
         });
         Noted { newest, late }
     }
 
     /// Where it is at `t`.
     pub fn position(&self, t: GameTime, times: Times) -> Option<Position> {
-        match self.shown(t, times) {
-            Some((track, pose)) => Some(track.format().position(&pose)),
+        if let Some(drawn) = self.simulated(t, times) {
+            return Some(drawn.position);
+        }
+        match &self.track {
+            Some(_) => self.told_position(t, times),
             None => Some(self.kept(0)?.path()?.at(t)?.position),
         }
     }
 
-    /// The pose that is shown at `t`, if its kind has poses.
-    pub fn shown(&self, t: GameTime, times: Times) -> Option<(&Track, Pose)> {
+    /// What is drawn at `t`, if it has poses.
+    pub fn drawn(&self, t: GameTime, times: Times) -> Option<Drawn> {
+        self.simulated(t, times).or_else(|| {
+            let (track, pose) = self.told(t, times)?;
+            let (linear, angular) = track.format().velocities(&pose);
+            let (position, quaternion) = (track.format().position(&pose), track.format().quaternion(&pose));
+            let at_rest = !self.moves(t, times);
+            Some(Drawn { shows: times.lag.shown(t), position, quaternion, linear, angular, at_rest })
+        })
+    }
+
+    /// The pose that is shown at `t`, on the grid of its kind, if it has poses.
+    pub fn pose(&self, t: GameTime, times: Times) -> Option<Pose> {
+        match self.simulated(t, times).zip(self.track.as_ref()) {
+            Some((drawn, track)) => {
+                let velocities = (!drawn.at_rest).then_some((drawn.linear, drawn.angular));
+                Some(track.format().moving(drawn.position, drawn.quaternion, velocities))
+            }
+            None => Some(self.told(t, times)?.1),
+        }
+    }
+
+    /// How it is turned at `t`, if it has poses.
+    pub fn facing(&self, t: GameTime, times: Times) -> Option<Facing> {
+        match self.simulated(t, times) {
+            Some(drawn) => Some(Facing::Free(drawn.quaternion)),
+            None => self.told(t, times).map(|(track, pose)| track.facing(&pose)),
+        }
+    }
+
+    /// Whether a flag is set at `t`, as far as is known.
+    pub fn is_set(&self, index: usize, t: GameTime) -> bool {
+        self.kept(index).is_some_and(|kept| kept.is_set(t))
+    }
+
+    /// What the client's own physics says of `t`, if it has a say.
+    fn simulated(&self, t: GameTime, times: Times) -> Option<Drawn> {
+        self.drawing?.at(times.lag.shown(t))
+    }
+
+    fn told_position(&self, t: GameTime, times: Times) -> Option<Position> {
+        let (track, pose) = self.told(t, times)?;
+        Some(track.format().position(&pose))
+    }
+
+    /// What the poses that came say of `t`, as a component.
+    pub fn told_value(&self, t: GameTime, times: Times) -> Option<Value> {
+        let (track, pose) = self.told(t, times)?;
+        let (position, facing) = (track.format().position(&pose), track.facing(&pose));
+        Some(Value::Pose { position, facing, moves: self.moves_as_told(t, times) })
+    }
+
+    /// What the poses that came say of `t`: what lies between them, and a little beyond.
+    fn told(&self, t: GameTime, times: Times) -> Option<(&Track, Pose)> {
         let track = self.track.as_ref()?;
         Some((track, track.at(times.stamp_at(t), times.heard)?))
     }
 
     /// Whether it is on its way somewhere at `t`.
     pub fn moves(&self, t: GameTime, times: Times) -> bool {
+        self.simulated(t, times).map_or_else(|| self.moves_as_told(t, times), |drawn| !drawn.at_rest)
+    }
+
+    fn moves_as_told(&self, t: GameTime, times: Times) -> bool {
         match &self.track {
             Some(track) => track.moves(times.stamp_at(t), times.heard),
             None => self.kept(0).and_then(Kept::path).is_some_and(|path| path.next_after(t).is_some()),
@@ -120,9 +182,9 @@ impl<V> Object<V> {
     /// The value of a component at `t`.
     pub fn value(&self, index: usize, t: GameTime, times: Times) -> Option<Value> {
         if index == 0
-            && let Some((track, pose)) = self.shown(t, times)
+            && let Some((position, facing)) =
+                self.facing(t, times).and_then(|facing| Some((self.position(t, times)?, facing)))
         {
-            let (position, facing) = (track.format().position(&pose), track.facing(&pose));
             return Some(Value::Pose { position, facing, moves: self.moves(t, times) });
         }
         self.kept(index)?.value(t)

@@ -90,8 +90,16 @@ impl Lag {
         t.saturating_sub(self.at(t))
     }
 
-    fn steer(&mut self, now: GameTime, to: Duration) {
-        *self = Lag { since: now, from: self.at(now), to };
+    /// One that stays what it is.
+    pub fn steady(lag: Duration) -> Self {
+        Lag { since: GameTime::ZERO, from: lag, to: lag }
+    }
+
+    /// From `now` on, it comes to this.
+    pub fn follow(&mut self, now: GameTime, to: Duration) {
+        if to != self.to {
+            *self = Lag { since: now, from: self.at(now), to };
+        }
     }
 }
 
@@ -122,10 +130,9 @@ impl Playout {
             Render::Adaptive => self.reckon(now),
         };
         if !self.started {
-            self.lag = Lag { since: now, from: wanted, to: wanted };
-        } else if wanted != self.lag.to {
-            self.lag.steer(now, wanted);
+            self.lag = Lag::steady(wanted);
         }
+        self.lag.follow(now, wanted);
         self.lag
     }
 

@@ -16,10 +16,11 @@ use ambit_proto::wire::Reader;
 
 use super::object::Object;
 use super::slots::Slots;
+use super::stir::Stir;
 use super::store::{Place, Store};
 use super::track::Track;
 use super::{Arrival, Mode, Replica};
-use crate::client::event::{Update, ViewEvent};
+use crate::client::event::{Named, Update, ViewEvent};
 
 /// What a section did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +111,7 @@ impl<V> Replica<V> {
             track.prune(acked);
         }
         section.applied += 1;
+        self.stirs.push(object.kind, Stir::Told { id: object.id, stamp, pose });
         // What has not been shown yet is not late, and its `Enter` will tell the newest.
         if !(noted.newest || noted.late) || object.view.is_none() {
             return;
@@ -118,7 +120,9 @@ impl<V> Replica<V> {
         section.late += u64::from(noted.late);
         if self.watched {
             let at = self.times.shown_from(stamp, now);
-            let components = object.named(0..1, at, self.times, &self.names.kinds[usize::from(object.kind)]);
+            let name = self.names.kinds[usize::from(object.kind)].parts[0].clone();
+            let value = object.told_value(at, self.times);
+            let components = value.map(|value| Named { name, value }).into_iter().collect();
             self.events.push_back(ViewEvent::Update(Update { id: object.id, t: now, at, components }));
         }
     }

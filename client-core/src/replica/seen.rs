@@ -10,6 +10,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use super::Times;
+use super::drawing::Drawn;
 use super::names::Named as Names;
 use super::object::Object;
 use crate::client::event::{Facing, Named, Value};
@@ -45,8 +46,7 @@ impl<V> Seen<'_, V> {
 
     /// How it is turned at `t`; `None` for objects that have no pose.
     pub fn facing(&self, t: GameTime) -> Option<Facing> {
-        let (track, pose) = self.object.shown(t, self.times)?;
-        Some(track.facing(&pose))
+        self.object.facing(t, self.times)
     }
 
     /// Its heading at `t`, in radians from 0 to two pi, if it is one that turns about the vertical.
@@ -59,13 +59,17 @@ impl<V> Seen<'_, V> {
 
     /// Its orientation at `t`, as a unit quaternion (x, y, z, w); `None` for objects that have no pose.
     pub fn orientation(&self, t: GameTime) -> Option<[f32; 4]> {
-        let (track, pose) = self.object.shown(t, self.times)?;
-        Some(track.format().quaternion(&pose))
+        Some(self.drawn(t)?.quaternion)
+    }
+
+    /// What is drawn of it at `t`; `None` for objects that have no pose.
+    pub fn drawn(&self, t: GameTime) -> Option<Drawn> {
+        self.object.drawn(t, self.times)
     }
 
     /// The pose that is shown at `t`, on the grid of its kind; `None` for objects that have none.
     pub fn pose(&self, t: GameTime) -> Option<Pose> {
-        Some(self.object.shown(t, self.times)?.1)
+        self.object.pose(t, self.times)
     }
 
     /// Stamp of the newest datagram that told where it is, if it is one that moves in any way.

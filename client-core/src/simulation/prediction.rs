@@ -79,7 +79,6 @@ struct Foretold {
 #[derive(Debug)]
 pub(super) struct Prediction {
     own: u32,
-    tick_frames: u64,
     physics: Physics,
     /// Copies by id.
     bodies: BTreeMap<u32, Body>,
@@ -116,9 +115,9 @@ impl Ahead<'_> {
 }
 
 impl Prediction {
-    pub(super) fn new(arena: Arena, tick_frames: u64, own: u32) -> Self {
+    pub(super) fn new(arena: Arena, own: u32) -> Self {
         let (bodies, frame, since, compared, past, visual, ahead) = Default::default();
-        Self { own, tick_frames, physics: Physics::new(arena), bodies, frame, since, compared, past, visual, ahead }
+        Self { own, physics: Physics::new(arena), bodies, frame, since, compared, past, visual, ahead }
     }
 
     /// Goes on to the horizon, from the main simulation's state if that turned out otherwise than foretold.
@@ -201,11 +200,11 @@ impl Prediction {
 
     /// What the own cube is steered by in a frame.
     fn own_keys(&self, frame: u64, ahead: &Ahead<'_>) -> Keymap {
-        ahead.keys_at(read_keys_at(frame, self.tick_frames))
+        ahead.keys_at(read_keys_at(frame))
     }
 
     fn step(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
-        let (before, at) = (read_keys_at(frame - 1, self.tick_frames), read_keys_at(frame, self.tick_frames));
+        let (before, at) = (read_keys_at(frame - 1), read_keys_at(frame));
         for (id, body) in &self.bodies {
             let held = |t| if *id == self.own { ahead.keys_at(t) } else { keys(*id, t) };
             let keys = Keys { previous: held(before), current: held(at) };

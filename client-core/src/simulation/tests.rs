@@ -113,7 +113,7 @@ fn it_is_not_put_back_while_the_host_is_not_heard() {
 
 #[test]
 fn a_late_pose_is_moved_on_to_the_present_unless_our_own_was_right() {
-    let mut client = Simulation::new(ARENA, 20);
+    let mut client = Simulation::new(ARENA);
     client.enter(7, CUBE, false);
     let pose =
         |x, speed| FORMAT.moving(Position::new(x, 5.0, 5.0), rotation::NONE, Some(([speed, 0.0, 0.0], [0.0; 3])));
@@ -139,7 +139,7 @@ fn a_late_pose_is_moved_on_to_the_present_unless_our_own_was_right() {
 fn who_joins_in_the_middle_sees_what_is_there() {
     let mut scene = Scene::new(Line::default());
     scene.drive(200);
-    scene.client = Simulation::new(ARENA, 20);
+    scene.client = Simulation::new(ARENA);
     scene.enter_all();
     scene.off = Errors::default();
     scene.run(30);
@@ -301,7 +301,6 @@ impl Scene {
             let pose = at_rest(6.3 + x, 6.3 + y, EDGE_M / 2.0);
             bodies.insert(10 + u32::from(n), server.add(CUBE, &pose));
         }
-        let hz = (FRAMES_PER_S / line.tick_frames) as u32;
         let (flags, told, flying, truth, off, inputs) = Default::default();
         let mut scene = Scene {
             line,
@@ -315,7 +314,7 @@ impl Scene {
             told,
             flying,
             truth,
-            client: Simulation::new(ARENA, hz),
+            client: Simulation::new(ARENA),
             heard: GameTime::ZERO,
             off,
             asleep: false,
@@ -365,8 +364,14 @@ impl Scene {
         self.keys = Keymap::default();
     }
 
+    /// Until the host has nothing more to say, and a while longer.
     fn come_to_rest(&mut self) {
-        self.run(600);
+        for _ in 0..10 {
+            self.run(300);
+            if self.bodies.values().all(|&body| self.server.pose(body).flag) {
+                return self.run(300);
+            }
+        }
     }
 
     fn run(&mut self, frames: u64) {
@@ -379,9 +384,6 @@ impl Scene {
     }
 
     fn frame(&mut self) {
-        if self.frame.is_multiple_of(self.line.tick_frames) {
-            self.read_keys();
-        }
         self.server.steer(self.bodies[&PLAYER_ID], Keys { previous: self.keys, current: self.keys });
         self.server.step();
         self.frame += 1;
@@ -391,6 +393,7 @@ impl Scene {
             self.truth.pop_front();
         }
         if self.frame.is_multiple_of(self.line.tick_frames) {
+            self.read_keys();
             self.send();
         }
         self.receive();
@@ -399,9 +402,9 @@ impl Scene {
         }
     }
 
-    /// At the beginning of a tick, whose horizon is that of its last frame.
+    /// In a tick, once the world is at its horizon: what is read acts in the steps to come.
     fn read_keys(&mut self) {
-        let now = time_of(self.frame + self.line.tick_frames).saturating_sub(DELAY);
+        let now = self.room_now();
         if let Some(driver) = &mut self.driver {
             let place = FORMAT.position(&self.server.pose(self.bodies[&PLAYER_ID]));
             self.keys = driver.keys(self.frame, [place.x, place.y], ARENA).with(control::JUMP, false);

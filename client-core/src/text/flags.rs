@@ -49,6 +49,10 @@ pub struct Drawing {
     /// not before its room time. adaptive: as early as lets 99 % of what came lately come in time.
     #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::Room)]
     pub render: Render,
+
+    /// Show the own avatar ahead, as its inputs will have moved it, in a game that is simulated.
+    #[arg(long, env = "AMBIT_PREDICT")]
+    pub predict: bool,
 }
 
 /// Trust on first use, with the user's known-hosts file.

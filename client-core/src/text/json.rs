@@ -12,7 +12,7 @@ use crate::client::event::{
     About, Connection, Enter, Facing, Failure, FieldValue, Happening, Named, Started, Update, Value, ViewEvent, codes,
 };
 use crate::client::model::{Player, Room};
-use crate::client::stats::{AgeByClass, Distribution};
+use crate::client::stats::{AgeByClass, Distribution, Lengths, SimulationStats};
 
 /// What `ev` can be: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
@@ -87,6 +87,15 @@ pub fn object(id: u32, kind: &str, own: bool, position: Position, components: &[
 pub fn age_by_class(ages: &AgeByClass) -> Json {
     let of = |ages: &Distribution| json!({ "p50": ages.quantile_ms(0.5), "p99": ages.quantile_ms(0.99) });
     json!({ "engaged": of(&ages.engaged), "near": of(&ages.near), "far": of(&ages.far) })
+}
+
+/// What the client's own physics had to put right.
+pub fn simulation(stats: &SimulationStats) -> Json {
+    let of = |lengths: &Lengths| json!({ "count": lengths.count(), "cm_p50": lengths.quantile_cm(0.5), "cm_p99": lengths.quantile_cm(0.99) });
+    json!({
+        "steps": stats.steps, "corrections": of(&stats.corrections), "late_poses": stats.late_poses,
+        "restored": stats.restored, "reconciled": of(&stats.reconciled),
+    })
 }
 
 /// Milliseconds of room time.

@@ -385,6 +385,7 @@ fn options(common: &Common, index: usize) -> Options {
         light: common.is_light(index),
         render: common.drawing.render,
         inputs: common.inputs,
+        predict: common.drawing.predict,
         ..ClientConfig::default()
     };
     Options {

@@ -38,7 +38,9 @@ impl Shown {
 }
 
 /// What `client` shows at `now`; `@` stands for its number. `None` before there is anything.
-pub(crate) fn look(client: &Client, now: LocalTime) -> Option<String> {
+pub(crate) fn look(client: &mut Client, now: LocalTime) -> Option<String> {
+    // What is simulated goes on to the present.
+    client.handle_timeout(now);
     let (t, shown) = (client.room_time(now)?, client.shown_time(now)?);
     let mut lines = String::new();
     for object in client.objects() {

@@ -101,6 +101,7 @@ fn options(args: &Args, trust: Trust, resume_token: Vec<u8>) -> Options {
         seed: u64::from_le_bytes(random()),
         render: args.drawing.render,
         inputs: args.target.input_hz,
+        predict: args.drawing.predict,
         ..ClientConfig::default()
     };
     Options { server: args.target.server.clone(), trust, impairment: args.target.impair, number: 0, client }

@@ -10,7 +10,9 @@ use ambit_proto::time::LocalTime;
 use serde_json::{Value as Json, json};
 
 /// What lies around, at the present room time. Without a game, nothing does.
-pub(crate) fn objects(client: &Client, now: LocalTime) -> Json {
+pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
+    // What is simulated goes on to the present.
+    client.handle_timeout(now);
     let t = client.room_time(now).unwrap_or_default();
     let object = |seen: ambit_client_core::replica::Seen<'_, ()>| {
         json::object(seen.id, seen.kind(), seen.is_own(), seen.position(t).unwrap_or_default(), &seen.values(t))
@@ -42,7 +44,7 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
         "datagrams_down": datagrams_down, "bytes_down": bytes_down, "datagrams_up": datagrams_up, "bytes_up": bytes_up,
         "age_ms_p50": ages.quantile_ms(0.5), "age_ms_p99": ages.quantile_ms(0.99),
         "age_by_class": json::age_by_class(&stats.ages), "poses": stats.poses, "stale_poses": stats.stale_poses,
-        "lost_tracks": stats.lost_tracks,
+        "lost_tracks": stats.lost_tracks, "simulation": json::simulation(&stats.simulation),
         "gap_ms_p99": stats.gaps.quantile_ms(0.99), "gap_ms_max": gap_max(&stats, client.silence(now)).as_millis() as u64,
         "clock_uncertainty_ms": client.play().map(|play| fractional_ms(play.clock_uncertainty())),
         "malformed": malformed, "updates_dropped": stats.events_dropped,

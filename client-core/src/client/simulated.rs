@@ -1,0 +1,275 @@
+//! What a client simulates itself, between the replica and the simulation: what the host told goes from one to the other, and what
+//! is drawn comes back.
+//!
+//! There is something to simulate in the game `cubes`, of the kinds that its schema declares as simulated; else all of this does
+//! nothing. `unsimulated` is the same without physics, for a build without that feature.
+//!
+//! Bound: [`INPUTS`] inputs of the player. Units: room time.
+
+use std::time::Duration;
+
+use ambit_proto::games::cubes::{Arena, FORMAT, GAME, component, time_of};
+use ambit_proto::keymap::Keymap;
+use ambit_proto::schema::{Kind, Sync};
+use ambit_proto::time::GameTime;
+
+use super::rules::Rules;
+use super::stats::SimulationStats;
+use crate::replica::Replica;
+use crate::replica::playout::Lag;
+use crate::replica::stir::{Kinds, Stir};
+use crate::simulation::{Ahead, Moment, OwnInput, Simulation};
+
+/// Changes of what the player holds that are kept: more than somebody presses in the second that they are needed for.
+const INPUTS: usize = 64;
+/// Frames that may wait for a caller, while anything moves: less than the simulation catches up with in one call.
+const FRAMES: u64 = 6;
+
+/// What is known of the time.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// The estimated room time.
+    pub now: GameTime,
+    /// What the host's datagrams take, at best.
+    pub one_way: Duration,
+    /// Round trip to the host.
+    pub rtt: Duration,
+    /// Stamp of the newest datagram.
+    pub stamp: GameTime,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Simulated {
+    simulation: Option<Simulation>,
+    predict: bool,
+    delay: Duration,
+    tick: Duration,
+    /// How far ahead of room time the own cube is drawn.
+    lead: Option<Lag>,
+    inputs: Vec<OwnInput>,
+}
+
+impl Simulated {
+    /// What there is to simulate in this game; whether the own cube is drawn ahead. The replica is told to say what happens.
+    pub fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
+        let is_simulated = |kind: &Kind| kind.sync == Sync::Simulated && kind.pose_format() == Some(&FORMAT);
+        let kinds: Kinds = match &*rules.schema.game {
+            GAME => rules.schema.kinds.iter().map(is_simulated).collect(),
+            _ => Kinds::default(),
+        };
+        let arena = Arena { width_m: rules.map.width_m, height_m: rules.map.height_m };
+        let simulation = replica.stir(kinds).then(|| Simulation::new(arena));
+        let tick = Duration::from_secs(1) / rules.tick_hz.max(1);
+        Simulated { simulation, predict, delay: rules.delay, tick, lead: None, inputs: Vec::new() }
+    }
+
+    /// The player holds these keys from now on.
+    pub fn press(&mut self, now: GameTime, keys: Keymap) {
+        let before = self.inputs.last().map_or_else(Keymap::default, |input| input.keys);
+        if self.simulation.is_none() || !self.predict || before == keys {
+            return;
+        }
+        if self.inputs.len() == INPUTS {
+            self.inputs.remove(0);
+        }
+        self.inputs.push(OwnInput { at: now, keys, effect: None });
+    }
+
+    /// Simulates up to the time that is shown, and puts what is drawn into the replica.
+    pub fn advance<V>(&mut self, clocks: Clocks, replica: &mut Replica<V>) {
+        let Some(simulation) = &mut self.simulation else { return };
+        while let Some(stir) = replica.poll_stir() {
+            match stir {
+                Stir::Enter { id, kind, own } => simulation.enter(id, kind, own),
+                Stir::Told { id, stamp, pose } => simulation.tell(id, stamp + self.delay, &pose),
+                Stir::Leave { id } => simulation.leave(id),
+            }
+        }
+        let Clocks { now, one_way, rtt, stamp } = clocks;
+        let moment = Moment { shown: replica.lag().shown(now), heard: stamp + self.delay, rtt };
+        let lead = lead(&mut self.lead, now, one_way + self.delay);
+        let (delay, tick, inputs) = (self.delay, self.tick, &self.inputs[..]);
+        let ahead = Ahead { horizon: now + lead, one_way, delay, tick, ticked: stamp, inputs };
+        let keys = |id: u32, t: GameTime| {
+            let held = component::HELD.iter().filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
+            held.fold(Keymap::default(), |keys, (_, control)| keys.with(*control, true))
+        };
+        simulation.advance(moment, self.predict.then_some(&ahead), &keys);
+        for (id, drawing) in simulation.changed() {
+            replica.draw(id, drawing);
+        }
+    }
+
+    /// When something is to be simulated, if nobody draws before; in time shown.
+    pub fn next_due(&self) -> Option<GameTime> {
+        let simulation = self.simulation.as_ref().filter(|simulation| simulation.is_busy())?;
+        Some(time_of(simulation.frame()? + FRAMES))
+    }
+
+    /// What was counted so far.
+    pub fn stats(&self) -> SimulationStats {
+        self.simulation.as_ref().map(|simulation| simulation.stats().clone()).unwrap_or_default()
+    }
+}
+
+/// By how much the own cube is ahead at `now`; it follows what is wanted slowly.
+fn lead(lead: &mut Option<Lag>, now: GameTime, wanted: Duration) -> Duration {
+    let lead = lead.get_or_insert(Lag::steady(wanted));
+    lead.follow(now, wanted);
+    lead.at(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ambit_proto::games::cubes::{CUBE, PLAYER, control};
+    use ambit_proto::ids::Alias;
+    use ambit_proto::message::Record;
+    use ambit_proto::pose::Pose;
+    use ambit_proto::schema::{Codec, Component, ComponentSpec, Schema};
+    use ambit_proto::space::Position;
+    use ambit_proto::timeline::{Held, Timeline};
+
+    use super::*;
+    use crate::client::event::Map;
+    use crate::replica::{Arrival, Mode};
+
+    const DELAY: Duration = Duration::from_millis(150);
+    const RIGHT: Keymap = Keymap(1 << control::RIGHT);
+
+    #[test]
+    fn what_is_drawn_of_a_falling_cube_falls_until_more_is_heard() {
+        let mut scene = Scene::new(Sync::Simulated, false);
+        scene.enter(CUBE, &falling());
+        scene.live(300);
+        let seen = scene.replica.get(1).expect("in sight");
+        let (t, drawn) = (ms(scene.now), seen.drawn(ms(scene.now)).expect("it has a pose"));
+        let seconds = (scene.now - 1_000 - 150) as f32 / 1_000.0;
+        let fallen = 9.81 * seconds * seconds / 2.0;
+        assert!((drawn.position.z - (8.0 - fallen)).abs() < 0.1, "{drawn:?} after {seconds} s");
+        assert_eq!((seen.position(t), drawn.shows, seen.moves(t)), (Some(drawn.position), t, true));
+        assert_eq!(seen.orientation(t), Some(drawn.quaternion));
+        assert!(scene.simulated.next_due().is_some());
+    }
+
+    #[test]
+    fn a_kind_that_is_not_simulated_is_drawn_as_told() {
+        let mut scene = Scene::new(Sync::Interpolated, false);
+        scene.enter(CUBE, &falling());
+        scene.live(300);
+        assert_eq!(
+            scene.replica.get(1).and_then(|seen| seen.position(ms(scene.now))).map(|position| position.z),
+            Some(8.0)
+        );
+        assert_eq!((scene.simulated.next_due(), scene.simulated.stats().steps), (None, 0));
+    }
+
+    #[test]
+    fn others_cubes_are_steered_by_the_flags_that_are_told() {
+        let mut scene = Scene::new(Sync::Simulated, false);
+        scene.enter(PLAYER, &standing());
+        scene.live(300);
+        let before = scene.x();
+        let held = Component::Flag(Timeline::with(4, ms(scene.now + 150), Held(true)));
+        let (index, _) = component::HELD[1];
+        let update =
+            Record::Update { alias: ALIAS, kind: PLAYER, at: ms(scene.now + 150), components: vec![(index, held)] };
+        scene.hear(&update);
+        scene.live(150);
+        assert_eq!(scene.x(), before);
+        scene.live(500);
+        assert!(scene.x() > before + 0.5, "{}", scene.x() - before);
+    }
+
+    #[test]
+    fn the_own_cube_answers_the_player_at_once_if_that_is_wanted() {
+        for predict in [false, true] {
+            let mut scene = Scene::new(Sync::Simulated, predict);
+            scene.enter(PLAYER, &standing());
+            scene.live(300);
+            let before = scene.x();
+            scene.simulated.press(ms(scene.now), RIGHT);
+            scene.live(200);
+            assert_eq!(scene.x() > before + 0.05, predict, "{}", scene.x() - before);
+            let drawn = scene.replica.get(1).and_then(|seen| seen.drawn(ms(scene.now))).expect("it has a pose");
+            assert_eq!(drawn.shows, ms(scene.now + if predict { 190 } else { 0 }));
+        }
+    }
+
+    const ALIAS: Alias = Alias { slot: 3, epoch: 0 };
+
+    struct Scene {
+        simulated: Simulated,
+        replica: Replica<()>,
+        now: u64,
+        stamp: GameTime,
+        heard: u64,
+    }
+
+    impl Scene {
+        fn new(sync: Sync, predict: bool) -> Self {
+            let rules = Rules {
+                now: GameTime::ZERO,
+                delay: DELAY,
+                tick_hz: 20,
+                map: Map { width_m: 32.0, height_m: 32.0, ..Map::default() },
+                schema: Arc::new(schema(sync)),
+            };
+            let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, Mode::Full);
+            let simulated = Simulated::new(&rules, predict, &mut replica);
+            Scene { simulated, replica, now: 1_000, stamp: GameTime::ZERO, heard: 0 }
+        }
+
+        fn enter(&mut self, kind: u8, pose: &Pose) {
+            let mut components = vec![(0, Component::Pose(*pose))];
+            if kind == PLAYER {
+                components.extend(component::HELD.map(|(index, _)| (index, Component::flag(ms(0), false))));
+            }
+            self.hear(&Record::Enter { alias: ALIAS, kind, at: ms(self.now + 150), own: kind == PLAYER, components });
+        }
+
+        fn hear(&mut self, record: &Record) {
+            self.stamp = ms(self.now);
+            self.heard += 1;
+            let arrival = Arrival { number: self.heard, stamp: self.stamp, now: self.stamp };
+            self.replica.apply(arrival, record);
+            self.replica.hear(arrival);
+        }
+
+        fn live(&mut self, for_ms: u64) {
+            for now in self.now..=self.now + for_ms {
+                self.replica.advance(ms(now), &mut ());
+                let (one_way, rtt) = (Duration::from_millis(40), Duration::from_millis(80));
+                self.simulated.advance(Clocks { now: ms(now), one_way, rtt, stamp: self.stamp }, &mut self.replica);
+            }
+            self.now += for_ms;
+        }
+
+        fn x(&self) -> f32 {
+            self.replica.get(1).and_then(|seen| seen.position(ms(self.now))).expect("in sight").x
+        }
+    }
+
+    fn schema(sync: Sync) -> Schema {
+        let pose = ComponentSpec::public("pose", Codec::Pose(FORMAT));
+        let flags =
+            ["left", "right", "up", "down", "attract", "repel"].map(|name| ComponentSpec::public(name, Codec::Flag));
+        let player = [pose.clone()].into_iter().chain(flags).collect();
+        let kind = |name: &str, components| Kind { name: name.into(), components, sync, ..Kind::default() };
+        Schema { game: GAME.into(), kinds: vec![kind("cube", vec![pose]), kind("player", player)], ..Schema::default() }
+    }
+
+    fn falling() -> Pose {
+        FORMAT.moving(Position::new(5.0, 5.0, 8.0), [0.0, 0.0, 0.0, 1.0], Some(([0.0; 3], [0.0; 3])))
+    }
+
+    fn standing() -> Pose {
+        FORMAT.moving(Position::new(5.0, 5.0, 0.5), [0.0, 0.0, 0.0, 1.0], None)
+    }
+
+    fn ms(ms: u64) -> GameTime {
+        GameTime::from_millis(ms)
+    }
+}

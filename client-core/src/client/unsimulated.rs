@@ -1,0 +1,50 @@
+//! Nothing is simulated: this build has no physics. See `simulated`.
+
+use std::time::Duration;
+
+use ambit_proto::keymap::Keymap;
+use ambit_proto::time::GameTime;
+
+use super::rules::Rules;
+use super::stats::SimulationStats;
+use crate::replica::Replica;
+
+/// What is known of the time.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// The estimated room time.
+    pub now: GameTime,
+    /// What the host's datagrams take, at best.
+    pub one_way: Duration,
+    /// Round trip to the host.
+    pub rtt: Duration,
+    /// Stamp of the newest datagram.
+    pub stamp: GameTime,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Simulated;
+
+impl Simulated {
+    /// Nothing.
+    pub fn new<V>(_: &Rules, _: bool, _: &mut Replica<V>) -> Self {
+        Simulated
+    }
+
+    /// Nothing comes of it.
+    pub fn press(&mut self, _: GameTime, _: Keymap) {}
+
+    /// Nothing is drawn.
+    pub fn advance<V>(&mut self, _: Clocks, _: &mut Replica<V>) {}
+
+    /// Never.
+    pub fn next_due(&self) -> Option<GameTime> {
+        None
+    }
+
+    /// Nothing.
+    pub fn stats(&self) -> SimulationStats {
+        SimulationStats::default()
+    }
+}
