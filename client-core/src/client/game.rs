@@ -25,7 +25,7 @@ use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
 use super::backoff::Backoff;
-use super::config::{ClientConfig, InputRate};
+use super::config::ClientConfig;
 use super::event::{Connection, Started, ViewEvent, codes};
 use super::lobby::Ending;
 use super::model::Ticket;

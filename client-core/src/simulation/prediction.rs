@@ -208,7 +208,7 @@ impl Prediction {
         for (id, body) in &self.bodies {
             let held = |t| if *id == self.own { ahead.keys_at(t) } else { keys(*id, t) };
             let keys = Keys { previous: held(before), current: held(at) };
-            if keys.current != self.physics.held(*body) || keys != Keys::default() {
+            if keys.current != self.physics.keys(*body).current || keys != Keys::default() {
                 self.physics.steer(*body, keys);
             }
         }

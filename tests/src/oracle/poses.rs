@@ -86,6 +86,11 @@ impl PoseOracle {
         }
     }
 
+    /// What a client means by one of its numbers, as far as it was looked at.
+    pub fn object_of(&self, viewer: ClientId, id: u32) -> Option<ObjectId> {
+        self.clients.get(&viewer)?.ids.get(&id).copied()
+    }
+
     /// Looks at all that a client knows.
     pub fn check(&mut self, viewer: ClientId, client: &Client) -> Result<(), String> {
         let Some(play) = client.play() else { return Ok(()) };

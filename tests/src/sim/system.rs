@@ -430,7 +430,7 @@ impl System {
     }
 
     /// Lets a client do something, then carries out what it wants.
-    fn with(&mut self, guest: usize, what: impl FnOnce(&mut Client, LocalTime)) {
+    pub fn with(&mut self, guest: usize, what: impl FnOnce(&mut Client, LocalTime)) {
         let local = self.local(guest);
         what(&mut self.guests[guest].client, local);
         while let Some(output) = self.guests[guest].client.poll_output() {

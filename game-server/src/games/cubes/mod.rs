@@ -54,8 +54,8 @@ const PARAMETERS: &[Parameter] = &[
         key: "sync",
         default: "simulated",
         allowed: Allowed::Word(&["interpolated", "simulated"]),
-        about: "what clients show: interpolated, between the poses that they were told, of place and orientation alone; \
-                simulated, what their own physics makes of them and of the velocities, which are told as well",
+        about: "what clients show: interpolated, between the poses that they were told, on a grid of 2 mm; \
+                simulated, what their own physics makes of them",
     },
     Parameter {
         key: "drive",

@@ -2,10 +2,10 @@
 //!
 //! Kinds and components are those of `ambit_proto::games::cubes`; a test holds them together.
 
-use ambit_proto::games::cubes::{CUBE, FORMAT, GAME, PLAYER, component};
+use ambit_proto::games::cubes::{CUBE, FORMAT, GAME, PLAYER, SNAPSHOT_FORMAT, component};
 use ambit_proto::ids::ObjectId;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::pose::{Motion, Pose, PoseFormat};
+use ambit_proto::pose::{Pose, PoseFormat};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, Kind, Schema, Sync};
 use ambit_proto::time::GameTime;
 
@@ -54,18 +54,21 @@ pub(super) fn tell_keys(world: &mut World, avatar: ObjectId, from: GameTime, key
     }
 }
 
-/// What is told of a pose: where clients show what lies between poses, its velocities are not.
+/// What is told of a pose: where clients show what lies between poses, on a coarser grid.
 pub(super) fn told(sync: Sync, pose: Pose) -> Pose {
     match sync {
         Sync::Simulated => pose,
-        Sync::Interpolated => Pose { motion: Motion::default(), ..pose },
+        Sync::Interpolated => {
+            let velocities = (!pose.flag).then(|| FORMAT.velocities(&pose));
+            SNAPSHOT_FORMAT.moving(FORMAT.position(&pose), FORMAT.quaternion(&pose), velocities)
+        }
     }
 }
 
 fn format(sync: Sync) -> PoseFormat {
     match sync {
         Sync::Simulated => FORMAT,
-        Sync::Interpolated => PoseFormat { motion: None, ..FORMAT },
+        Sync::Interpolated => SNAPSHOT_FORMAT,
     }
 }
 

@@ -1,0 +1,80 @@
+//! The curves: error, jumps and bytes over loss, a line for each scheme.
+
+use std::error::Error;
+use std::path::Path;
+
+use plotters::prelude::*;
+
+use super::rows::{Row, Scheme};
+
+const WIDTH: u32 = 1_100;
+const PANEL_HEIGHT: u32 = 330;
+const FONT: &str = "sans-serif";
+
+/// What a panel shows of a row.
+struct Panel {
+    title: &'static str,
+    of: fn(&Row) -> f32,
+    /// The axis is logarithmic, from here.
+    lowest: f32,
+    /// Where people begin to see it.
+    limit: Option<f32>,
+}
+
+const PANELS: [Panel; 3] = [
+    Panel { title: "error e, p99, in cm", of: |row| row.figures.error_p99 * 100.0, lowest: 0.05, limit: Some(10.0) },
+    Panel { title: "jump J, p99.9, in cm", of: |row| row.figures.jump_p999 * 100.0, lowest: 0.05, limit: Some(10.0) },
+    Panel { title: "kB/s to a client", of: |row| row.figures.bytes_per_s / 1_000.0, lowest: 1.0, limit: None },
+];
+
+/// Draws the curves of these rows.
+pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
+    let area = SVGBackend::new(path, (WIDTH, PANEL_HEIGHT * PANELS.len() as u32)).into_drawing_area();
+    area.fill(&WHITE)?;
+    for (panel, place) in PANELS.iter().zip(area.split_evenly((PANELS.len(), 1))) {
+        let highest = rows.iter().map(panel.of).fold(panel.limit.unwrap_or(1.0), f32::max) * 1.3;
+        let most_loss = rows.iter().map(|row| row.loss).fold(1.0, f32::max);
+        let mut chart = ChartBuilder::on(&place)
+            .caption(panel.title, (FONT, 16))
+            .margin(10)
+            .x_label_area_size(30)
+            .y_label_area_size(50)
+            .right_y_label_area_size(10)
+            .build_cartesian_2d(0.0..most_loss, (panel.lowest..highest).log_scale())?;
+        chart.configure_mesh().x_desc("loss, %").light_line_style(WHITE.mix(0.0)).draw()?;
+        if let Some(limit) = panel.limit {
+            chart.draw_series(LineSeries::new([(0.0, limit), (most_loss, limit)], BLACK.stroke_width(1)))?;
+        }
+        for scheme in Scheme::ALL {
+            let points = rows.iter().filter(|row| row.scheme == scheme);
+            let points = points.map(|row| (row.loss, (panel.of)(row).max(panel.lowest)));
+            let style = style(scheme);
+            chart
+                .draw_series(LineSeries::new(points, style))?
+                .label(scheme.to_string())
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 22, y)], style));
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE.mix(0.8))
+            .label_font((FONT, 12))
+            .draw()?;
+    }
+    area.present()?;
+    Ok(())
+}
+
+/// Ours are strong, theirs are pale; the less often it is sent, the thinner.
+fn style(scheme: Scheme) -> ShapeStyle {
+    let (color, width) = match scheme {
+        Scheme::TheirStates(20) => (RGBColor(230, 150, 60), 1),
+        Scheme::TheirStates(_) => (RGBColor(200, 90, 20), 2),
+        Scheme::TheirSnapshots => (RGBColor(150, 150, 150), 1),
+        Scheme::Simulated(20) => (RGBColor(60, 140, 220), 1),
+        Scheme::Simulated(_) => (RGBColor(20, 70, 160), 3),
+        Scheme::Interpolated(20) => (RGBColor(90, 180, 90), 1),
+        Scheme::Interpolated(_) => (RGBColor(20, 120, 40), 3),
+    };
+    color.stroke_width(width)
+}

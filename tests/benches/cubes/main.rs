@@ -1,0 +1,81 @@
+//! How well physics is shown over bad lines: the ruler of `ambit_tests::ruler`, for Ambit and for the schemes of reference 000.
+//!
+//! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/cubes.md` with its curves. Everything happens on simulated time,
+//! so the figures are the same on every machine; only the time that a physics step takes is this machine's. `-- --quick` measures less, and
+//! writes nothing.
+
+mod chart;
+mod rows;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rows::{Row, Scheme};
+
+const INTRODUCTION: &str = "# Cubes over bad lines
+
+One playground of rigid bodies, several ways to show it to players who are elsewhere: the game `cubes` with 100 small cubes and 4 players' cubes,
+on 32 x 32 m, driven by dice: they push, roll, gather cubes (katamari), blow them away, jump and rest. `cargo bench -p ambit-tests --bench cubes` makes
+this page and its pictures. All of it happens on simulated time; the same scene is brought to four clients by each scheme, over
+lines of 50 ms each way, with the loss of the first column, with and without 30 ms of jitter.
+
+- **e**: how far what a client draws is from the truth at the time that it claims to show, p50 and p99, of objects in play (that move in truth within half a
+  second, or are drawn more than a millimetre off).
+- **J**: by how much a frame's change of what is drawn differs from the truth's, p99.9 of the same objects. Clients draw 60 frames a second.
+- **wrong at rest**: of the objects that lie still, the share that is drawn more than 1 cm off, and for how long the worst one was.
+- **kB/s**: to each client, IP, UDP and (ours) QUIC included.
+- A **visible problem** is e p99 or J p99.9 above 10 cm, or an object that stays wrong at rest for more than 2 s. It is marked.
+
+*state sync* and *snapshots* are the schemes of reference 000, from its text: 20 states of 54 bytes in each packet by an accumulator of priorities, a buffer of four
+packets, no smoothing, no acknowledgements; and snapshots of everything ten times a second at 512 units a metre, shown 100 ms in the past. *simulated* and
+*interpolated* are Ambit's, as they come (budget 256 kbit/s, local lag 150 ms).
+
+";
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let mut page = INTRODUCTION.to_owned();
+    let mut all = Vec::new();
+    for jitter_ms in if quick { vec![0] } else { vec![0, 30] } {
+        let heading = format!("## {jitter_ms} ms of jitter\n\n");
+        print!("{heading}{}", rows::HEAD);
+        write!(page, "{heading}{}", rows::HEAD).expect("a string grows");
+        let mut rows = Vec::new();
+        for &loss in if quick { &rows::LOSSES[..3] } else { &rows::LOSSES[..] } {
+            for row in rows::measure(loss, jitter_ms, if quick { 10 } else { 30 }) {
+                print!("{row}");
+                write!(page, "{row}").expect("a string grows");
+                rows.push(row);
+            }
+        }
+        let limits = limits(&rows);
+        print!("\n{limits}\n");
+        write!(page, "\n{limits}\n").expect("a string grows");
+        all.push((jitter_ms, rows));
+    }
+    if quick {
+        return;
+    }
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs");
+    for (jitter_ms, rows) in &all {
+        let name = format!("cubes-{jitter_ms}ms.svg");
+        chart::draw(&docs.join(&name), rows).expect("the picture can be drawn");
+        write!(page, "![Error, jumps and bytes over loss, {jitter_ms} ms of jitter]({name})\n\n")
+            .expect("a string grows");
+    }
+    std::fs::write(docs.join("cubes.md"), page.trim_end().to_owned() + "\n").expect("the docs can be written");
+}
+
+/// At which loss each scheme is first seen to be wrong.
+fn limits(rows: &[Row]) -> String {
+    let mut text = String::from("| scheme | first visible problem at | fine up to |\n| --- | --- | --- |\n");
+    for scheme in Scheme::ALL {
+        let of_scheme = || rows.iter().filter(|row| row.scheme == scheme);
+        let first = of_scheme().find(|row| row.figures.is_visible()).map(|row| row.loss);
+        let fine = of_scheme().map(|row| row.loss).take_while(|&loss| first.is_none_or(|first| loss < first)).last();
+        let percent = |loss: Option<f32>, none: &str| loss.map_or(none.to_owned(), |loss| format!("{loss} %"));
+        writeln!(text, "| {scheme} | {} | {} |", percent(first, "none measured"), percent(fine, "-"))
+            .expect("a string grows");
+    }
+    text
+}

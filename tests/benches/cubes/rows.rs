@@ -1,0 +1,128 @@
+//! One row of the table: a scheme, at a loss.
+
+use std::fmt;
+use std::time::Duration;
+
+use ambit_client_core::client::config::ClientConfig;
+use ambit_proto::games::cubes::Arena;
+use ambit_proto::impair::Impairment;
+use ambit_tests::ruler::ours::{Play, Watched};
+use ambit_tests::ruler::truth::Truth;
+use ambit_tests::ruler::{Figures, theirs};
+
+/// In per cent.
+pub(crate) const LOSSES: [f32; 9] = [0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0];
+const SEED: u64 = 5;
+const CUBES: usize = 100;
+const PLAYERS: usize = 4;
+const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+const DELAY: Duration = Duration::from_millis(50);
+
+pub(crate) const HEAD: &str = "| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | kB/s | visible |\n\
+                        | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+
+/// Who shows it, and how often it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    TheirStates(u32),
+    TheirSnapshots,
+    Simulated(u32),
+    Interpolated(u32),
+}
+
+impl Scheme {
+    /// All that are compared.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::TheirStates(20),
+        Self::TheirStates(60),
+        Self::TheirSnapshots,
+        Self::Simulated(20),
+        Self::Simulated(60),
+        Self::Interpolated(20),
+        Self::Interpolated(60),
+    ];
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TheirStates(hz) => write!(f, "state sync, {hz} Hz"),
+            Self::TheirSnapshots => write!(f, "snapshots, 10 Hz"),
+            Self::Simulated(hz) => write!(f, "ambit simulated, {hz} Hz"),
+            Self::Interpolated(hz) => write!(f, "ambit interpolated, {hz} Hz"),
+        }
+    }
+}
+
+/// What one scheme came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) loss: f32,
+    pub(crate) scheme: Scheme,
+    pub(crate) figures: Figures,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { loss, scheme, figures } = self;
+        let cm = |metres: f32| format!("{:.2}", metres * 100.0);
+        writeln!(
+            f,
+            "| {loss} | {scheme} | {} | {} | {} | {:.2} | {:.1} | {:.1} | {} |",
+            cm(figures.error_p50),
+            cm(figures.error_p99),
+            cm(figures.jump_p999),
+            figures.wrong_share * 100.0,
+            figures.wrong_s,
+            figures.bytes_per_s / 1_000.0,
+            if figures.is_visible() { "yes" } else { "no" },
+        )
+    }
+}
+
+/// All schemes at one loss.
+pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
+    let play = |tick: u32, sync: &str| play(loss, jitter_ms, tick, sync, seconds);
+    let row = |scheme, figures| Row { loss, scheme, figures };
+    let mut simulated = play(60, "simulated").begin();
+    let truth = simulated.truth();
+    let take = simulated.take(&truth);
+    let mut rows = vec![
+        row(Scheme::TheirStates(20), theirs::state_sync(&take, 20)),
+        row(Scheme::TheirStates(60), theirs::state_sync(&take, 60)),
+        row(Scheme::TheirSnapshots, theirs::snapshots(&take)),
+    ];
+    let ours = |mut watched: Watched, truth: Option<&Truth>| match truth {
+        Some(truth) => watched.measure(truth),
+        None => {
+            let truth = watched.truth();
+            watched.measure(&truth)
+        }
+    };
+    rows.push(row(Scheme::Simulated(20), ours(play(20, "simulated").begin(), None)));
+    rows.push(row(Scheme::Simulated(60), simulated.measure(&truth)));
+    rows.push(row(Scheme::Interpolated(20), ours(play(20, "interpolated").begin(), None)));
+    rows.push(row(Scheme::Interpolated(60), ours(play(60, "interpolated").begin(), None)));
+    rows
+}
+
+fn play(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> Play {
+    let line = Impairment {
+        loss,
+        delay: DELAY,
+        jitter: Duration::from_millis(jitter_ms),
+        seed: SEED,
+        ..Impairment::default()
+    };
+    Play {
+        seed: SEED,
+        parameters: vec![("tick", tick.to_string()), ("sync", sync.to_owned())],
+        client: ClientConfig::default(),
+        players: PLAYERS,
+        cubes: CUBES,
+        arena: ARENA,
+        delay: DELAY,
+        line,
+        how_long: Duration::from_secs(seconds),
+    }
+}

@@ -1,0 +1,143 @@
+//! How well two ways of synchronising physics show what really happens, by one ruler.
+//!
+//! The same scene of the game `cubes` (same seed, players who joined at the same physics frames and are driven by dice) is brought
+//! to four clients over the same bad line: by Ambit, interpolated or simulated ([`ours`]), and by the schemes of reference 000 as its author
+//! describes them ([`theirs`]). Every client draws 60 times a second. What it draws is held against the truth ([`truth`]) at the
+//! time that it claims to show:
+//!
+//! - the **error** e: how far what is drawn is from the truth;
+//! - the **jump** J: by how much a frame's change of what is drawn differs from the truth's in the same time;
+//! - **wrong at rest**: an object that lies still in truth, and is drawn more than [`RIGHT_M`] off.
+//!
+//! e and J are taken of objects that are in play: that move in truth within half a second, or are drawn more than a millimetre off. The rest are
+//! right, and would only dilute the figures.
+//!
+//! A **visible problem** is e above 10 cm for more than one in a hundred, J above 10 cm for more than one in a thousand, or an object that
+//! stays wrong at rest for more than 2 s.
+//!
+//! Units: metres; frames of a sixtieth of a second. Everything happens on simulated time: the figures are the same on every machine.
+
+pub mod ours;
+pub mod theirs;
+pub mod truth;
+
+use std::time::Duration;
+
+use ambit_proto::time::GameTime;
+
+use self::truth::Truth;
+
+/// What is drawn that near to the truth is right.
+pub const RIGHT_M: f32 = 0.01;
+/// Of what is in play: e may be beyond [`SEEN_M`] for one in so many, and J for one in so many.
+const ERRORS: f32 = 0.99;
+const JUMPS: f32 = 0.999;
+/// What people see.
+pub const SEEN_M: f32 = 0.10;
+/// For so long an object may be wrong at rest.
+pub const WRONG_FOR: Duration = Duration::from_secs(2);
+
+/// What one client has drawn of one object.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    shows: GameTime,
+    at: [f32; 3],
+    truth: [f32; 3],
+    /// Frames in a row in which it was wrong at rest.
+    wrong_frames: u32,
+}
+
+/// Takes what clients draw, and tells how good it was.
+#[derive(Debug)]
+pub struct Ruler<'t> {
+    truth: &'t Truth,
+    /// By client and object.
+    last: Vec<Vec<Option<Drawn>>>,
+    errors: Vec<f32>,
+    jumps: Vec<f32>,
+    rests: u64,
+    wrong: u64,
+    longest_wrong: u32,
+}
+
+/// How good it was, and what it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// In metres.
+    pub error_p50: f32,
+    /// In metres.
+    pub error_p99: f32,
+    /// In metres.
+    pub jump_p999: f32,
+    /// Of samples of objects at rest.
+    pub wrong_share: f32,
+    /// The longest that an object stayed wrong at rest.
+    pub wrong_s: f32,
+    /// Bytes a second to each client, all headers included.
+    pub bytes_per_s: f32,
+    /// Samples of objects in play.
+    pub samples: u64,
+}
+
+impl Figures {
+    /// Whether players see that something is wrong.
+    pub fn is_visible(&self) -> bool {
+        self.error_p99 > SEEN_M || self.jump_p999 > SEEN_M || self.wrong_s > WRONG_FOR.as_secs_f32()
+    }
+}
+
+impl<'t> Ruler<'t> {
+    /// For so many clients.
+    pub fn new(truth: &'t Truth, clients: usize) -> Self {
+        let last = vec![vec![None; truth.objects()]; clients];
+        Ruler { truth, last, errors: Vec::new(), jumps: Vec::new(), rests: 0, wrong: 0, longest_wrong: 0 }
+    }
+
+    /// A client draws an object, in its newest frame.
+    pub fn draw(&mut self, client: usize, object: usize, shows: GameTime, at: [f32; 3]) {
+        let truth = self.truth.at(object, shows);
+        let error = distance(at, truth);
+        let before = self.last[client][object];
+        let rests = self.truth.rests(object, shows);
+        let wrong = rests && error > RIGHT_M;
+        let wrong_frames = if wrong { before.map_or(0, |before| before.wrong_frames) + 1 } else { 0 };
+        self.longest_wrong = self.longest_wrong.max(wrong_frames);
+        self.rests += u64::from(rests);
+        self.wrong += u64::from(wrong);
+        if error > 0.001 || self.truth.is_in_play(object, shows) {
+            self.errors.push(error);
+            if let Some(before) = before.filter(|before| before.shows < shows) {
+                let change: [f32; 3] =
+                    std::array::from_fn(|axis| at[axis] - before.at[axis] - (truth[axis] - before.truth[axis]));
+                self.jumps.push(distance(change, [0.0; 3]));
+            }
+        }
+        self.last[client][object] = Some(Drawn { shows, at, truth, wrong_frames });
+    }
+
+    /// All in all.
+    pub fn figures(mut self, bytes_per_s: f32) -> Figures {
+        Figures {
+            error_p50: quantile(&mut self.errors, 0.5),
+            error_p99: quantile(&mut self.errors, ERRORS),
+            jump_p999: quantile(&mut self.jumps, JUMPS),
+            wrong_share: self.wrong as f32 / self.rests.max(1) as f32,
+            wrong_s: self.longest_wrong as f32 / truth::HZ as f32,
+            bytes_per_s,
+            samples: self.errors.len() as u64,
+        }
+    }
+}
+
+/// The value that this share of them does not exceed.
+fn quantile(values: &mut [f32], share: f32) -> f32 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let index = (share * (values.len() - 1) as f32).round() as usize;
+    *values.select_nth_unstable_by(index, f32::total_cmp).1
+}
+
+fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
+    (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f32>().sqrt()
+}
