@@ -40,7 +40,8 @@
 //! }
 //!
 //! // A test plays the room: it says what is held, and that a tick takes it.
-//! let mut world = World::new(&RoomConfig::default(), Schema::default());
+//! let schema = Schema { game: "runners".into(), ..Schema::default() };
+//! let mut world = World::new(&RoomConfig::default(), schema);
 //! let ann = PlayerId(1);
 //! world.hold(ann, Keymap::default().with(LEFT, true).with(JUMP, true));
 //! world.hold(ann, Keymap::default().with(LEFT, true)); // A tap, over before the tick.
