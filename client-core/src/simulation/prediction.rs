@@ -107,8 +107,9 @@ impl Ahead<'_> {
         input.effect.unwrap_or(read + self.delay)
     }
 
-    /// What the player's cube is moved by at `t`.
-    fn keys_at(&self, t: GameTime) -> Keymap {
+    /// What moves the player's cube in the step to a frame.
+    fn keys_in(&self, frame: u64) -> Keymap {
+        let t = read_keys_at(frame);
         let newest = self.inputs.iter().rev().find(|input| self.effect_of(input) <= t);
         newest.map_or_else(Keymap::default, |input| input.keys)
     }
@@ -173,7 +174,7 @@ impl Prediction {
         let is_news = std::mem::replace(&mut self.compared, told_at) != told_at;
         is_news && contradicts(told_at, &told)
             || present.flag && contradicts(main.frame, &present)
-            || self.past.iter().any(|past| past.frame > main.frame && past.keys != self.own_keys(past.frame, ahead))
+            || self.past.iter().any(|past| past.frame > main.frame && past.keys != ahead.keys_in(past.frame))
     }
 
     /// Takes over the main simulation's state.
@@ -198,23 +199,17 @@ impl Prediction {
         self.remember(main.frame, Keymap::default());
     }
 
-    /// What the own cube is steered by in a frame.
-    fn own_keys(&self, frame: u64, ahead: &Ahead<'_>) -> Keymap {
-        ahead.keys_at(read_keys_at(frame))
-    }
-
     fn step(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
-        let (before, at) = (read_keys_at(frame - 1), read_keys_at(frame));
         for (id, body) in &self.bodies {
-            let held = |t| if *id == self.own { ahead.keys_at(t) } else { keys(*id, t) };
-            let keys = Keys { previous: held(before), current: held(at) };
+            let held = |frame| if *id == self.own { ahead.keys_in(frame) } else { keys(*id, read_keys_at(frame)) };
+            let keys = Keys { previous: held(frame - 1), current: held(frame) };
             if keys.current != self.physics.keys(*body).current || keys != Keys::default() {
                 self.physics.steer(*body, keys);
             }
         }
         self.physics.step();
         self.frame = Some(frame);
-        self.remember(frame, self.own_keys(frame, ahead));
+        self.remember(frame, ahead.keys_in(frame));
     }
 
     fn remember(&mut self, frame: u64, keys: Keymap) {

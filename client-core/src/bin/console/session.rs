@@ -186,7 +186,7 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
             Step::Hold(keys) => drop(self.handle.run(move |client, now| hold(client, now, keys)).await),
             Step::Error(code, message) => self.print(&json::error(code, &message))?,
             Step::Objects => {
-                let objects = self.handle.run(|client, now| report::objects(client, now)).await;
+                let objects = self.handle.run(report::objects).await;
                 self.print_unless_ended(objects.ok())?;
             }
             Step::Stats => {
