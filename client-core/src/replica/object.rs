@@ -120,15 +120,9 @@ impl<V> Object<V> {
         })
     }
 
-    /// The pose that is shown at `t`, on the grid of its kind, if it has poses.
+    /// What the poses that came say of `t`, on the grid of its kind, if it has poses.
     pub fn pose(&self, t: GameTime, times: Times) -> Option<Pose> {
-        match self.simulated(t, times).zip(self.track.as_ref()) {
-            Some((drawn, track)) => {
-                let velocities = (!drawn.at_rest).then_some((drawn.linear, drawn.angular));
-                Some(track.format().moving(drawn.position, drawn.quaternion, velocities))
-            }
-            None => Some(self.told(t, times)?.1),
-        }
+        Some(self.told(t, times)?.1)
     }
 
     /// How it is turned at `t`, if it has poses.

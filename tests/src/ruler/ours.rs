@@ -145,8 +145,6 @@ impl Watched {
             }
         }
         let sent = self.sent() - before;
-        let stats = self.system.room(self.room).unwrap().stats();
-        eprintln!("poses sent {} foretold {} deferred {} dgrams {} bytes {} codes {:?} bits {:?}", stats.poses.sent, stats.poses.foretold, stats.poses.deferred, stats.datagrams_out, stats.bytes_out, stats.codes, stats.bits);
         ruler.figures(sent as f32 / self.play.how_long.as_secs_f32() / self.play.players as f32)
     }
 

@@ -113,7 +113,9 @@ fn choose(truth: &Truth, frame: u64, priorities: &mut [u32]) -> Vec<(usize, Pose
     let mut order: Vec<usize> = (0..priorities.len()).collect();
     order.sort_by_key(|&object| std::cmp::Reverse(priorities[object]));
     order.truncate(UPDATES);
-    order.iter().for_each(|&object| priorities[object] = 0);
+    for &object in &order {
+        priorities[object] = 0;
+    }
     order.into_iter().map(|object| (object, *truth.pose(object, frame))).collect()
 }
 
