@@ -95,6 +95,8 @@ pub struct Physics {
     active: Vec<Body>,
     /// The same, and what came to rest in it.
     stirred: Vec<Body>,
+    /// Whether something was put, taken away or woken since the last step.
+    disturbed: bool,
     /// Reused.
     found: Vec<Body>,
 }
@@ -121,6 +123,7 @@ impl Physics {
             players: Vec::new(),
             active: Vec::new(),
             stirred: Vec::new(),
+            disturbed: true,
             found: Vec::new(),
         }
     }
@@ -168,6 +171,7 @@ impl Physics {
         }
         self.found = leaning;
         self.world.remove_body(body.handle());
+        self.disturbed = true;
         self.cubes[body.slot as usize] = None;
         for list in [&mut self.players, &mut self.active, &mut self.stirred] {
             list.retain(|&other| other != body);
@@ -213,6 +217,10 @@ impl Physics {
     /// A frame goes by.
     pub fn step(&mut self) {
         self.drive();
+        if self.active.is_empty() && !self.disturbed {
+            return self.stirred.clear();
+        }
+        self.disturbed = false;
         self.world.step();
         self.settle();
         self.let_sleep();

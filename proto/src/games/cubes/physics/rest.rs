@@ -69,6 +69,7 @@ impl Physics {
 
     /// Whether rapier may put a body to sleep, with all that it touches.
     pub(super) fn allow_sleep(&mut self, body: Body, may_sleep: bool) {
+        self.disturbed = true;
         self.cube_mut(body).rest.may_sleep = may_sleep;
         let activation = self.world.bodies[body.handle()].activation_mut();
         activation.time_until_sleep = if may_sleep { 0.0 } else { f32::MAX };
