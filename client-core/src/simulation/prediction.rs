@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, Body, FORMAT, Physics};
+use ambit_proto::games::cubes::{Arena, Body, FORMAT, PLAYER, Physics};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
@@ -200,11 +200,10 @@ impl Prediction {
     }
 
     fn step(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
-        for (id, body) in &self.bodies {
-            let held = |frame| if *id == self.own { ahead.keys_in(frame) } else { keys(*id, read_keys_at(frame)) };
-            let keys = Keys { previous: held(frame - 1), current: held(frame) };
-            if keys.current != self.physics.keys(*body).current || keys != Keys::default() {
-                self.physics.steer(*body, keys);
+        for (&id, &body) in &self.bodies {
+            if self.physics.kind(body) == PLAYER {
+                let held = |frame| if id == self.own { ahead.keys_in(frame) } else { keys(id, read_keys_at(frame)) };
+                self.physics.steer(body, Keys { previous: held(frame - 1), current: held(frame) });
             }
         }
         self.physics.step();

@@ -149,10 +149,10 @@ impl PoseOracle {
         for object in room.network().interest().followed(viewer) {
             // Nobody can show yet what was decided after that time.
             let Some(truth) = self.truth(room, object, t) else { continue };
-            match shown.get(&object).and_then(|seen| seen.pose(t)) {
-                Some(pose) => {
+            match shown.get(&object).and_then(|seen| seen.position(t)) {
+                Some(position) => {
                     let format = room.world().pose_format(object);
-                    picture.off_m.push(format.position(&pose).distance(format.position(&truth)));
+                    picture.off_m.push(position.distance(format.position(&truth)));
                 }
                 None => picture.missing += 1,
             }
