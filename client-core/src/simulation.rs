@@ -7,6 +7,9 @@
 //! jitter) and applied hard to the body; what that changes of the picture is smoothed away ([`smoothing`]). So what the host says
 //! stands, and between two words of the host's about an object the physics goes on.
 //!
+//! - Between two words about an object that have both come in, there is nothing to guess: the body is led along the curve between them, and
+//!   pushes others from there ([`Simulation::lead`]). So its physics has a say only while nothing newer is known. What is known in
+//!   time is drawn as it is; only what was guessed wrong is smoothed.
 //! - A pose that comes late says where our picture should have been. If it was there, all is well; else the pose is moved on to the
 //!   present frame ([`forward`]). One older than what was applied says nothing.
 //! - The host is silent about what has not changed. So an object that is told to be at rest and that our own picture of another one
@@ -35,7 +38,7 @@ use std::time::Duration;
 
 use ambit_proto::games::cubes::{Arena, Body, FORMAT, FRAMES_PER_S, PLAYER, Physics, frame_at, time_of};
 use ambit_proto::keymap::{Keymap, Keys};
-use ambit_proto::pose::Pose;
+use ambit_proto::pose::{self, Motion, Pose};
 use ambit_proto::time::GameTime;
 
 use crate::client::stats::SimulationStats;
@@ -59,6 +62,10 @@ const SAME_SPEED_UNITS: u16 = 32;
 const SAME_TURN: f32 = 0.999_85;
 /// How long the host must have been heard, beside a round trip, without a word about what rests, before its last word stands.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// Frames between two words about an object, at most, for it to be led from one to the other.
+const FARTHEST_LEAD: u64 = FRAMES_PER_S / 2;
+/// What is known in time is smoothed all the same where it differs from our guess by that and by what it moves in two ticks: words between are lost.
+const LEAP_M: f32 = 0.05;
 /// Half a frame, in whole milliseconds.
 const HALF_FRAME: Duration = Duration::from_millis(8);
 /// By how much each word about what moves counts in the usual time between two of them.
@@ -86,6 +93,10 @@ pub struct Simulation {
     players: BTreeSet<u32>,
     /// Ids of what is drawn differently since the last call.
     changed: Vec<u32>,
+    /// Frames from one tick of the host to the next.
+    tick_frames: u64,
+    /// Reused.
+    led: Vec<(u32, u64, Pose)>,
     /// Reused.
     stirred: Vec<u32>,
     /// The usual time between two words about what moves, in frames.
@@ -105,6 +116,10 @@ struct Cube {
     newest: Option<(u64, bool)>,
     /// Poses after the steps of recent frames in which it moved.
     past: VecDeque<(u64, Pose)>,
+    /// Whether the pose of the present frame is what the host's words say, and not our own guess.
+    known: bool,
+    /// The same of the frame before.
+    was_known: bool,
     /// The frame in which it was found elsewhere than told, while that is so.
     disturbed: Option<u64>,
     visual: Visual,
@@ -123,8 +138,8 @@ pub struct Moment {
 }
 
 impl Simulation {
-    /// An empty floor.
-    pub fn new(arena: Arena) -> Self {
+    /// An empty floor, and a host whose ticks are so many frames apart.
+    pub fn new(arena: Arena, tick_frames: u64) -> Self {
         let physics = Physics::new(arena);
         let (frame, cubes, names, held, heard, disturbed, smoothed, players) = Default::default();
         let (changed, stirred, rhythm, own, prediction, stats) = Default::default();
@@ -140,6 +155,8 @@ impl Simulation {
             smoothed,
             players,
             changed,
+            tick_frames,
+            led: Vec::new(),
             stirred,
             rhythm,
             own,
@@ -152,7 +169,10 @@ impl Simulation {
     pub fn enter(&mut self, id: u32, kind: u8, own: bool) {
         let visual = Visual::new(0, &Pose::default());
         let (body, told, newest, past, disturbed, keys) = Default::default();
-        self.cubes.insert(id, Cube { kind, body, told, newest, past, disturbed, visual, keys });
+        self.cubes.insert(
+            id,
+            Cube { kind, body, told, newest, past, known: false, was_known: false, disturbed, visual, keys },
+        );
         if kind == PLAYER {
             self.players.insert(id);
         }
@@ -263,6 +283,7 @@ impl Simulation {
         self.physics.step();
         self.frame = Some(frame);
         self.stats.steps += 1;
+        self.forget_known();
         let mut stirred = std::mem::take(&mut self.stirred);
         stirred.clear();
         stirred.extend(self.physics.awake().map(|body| self.names[&body]));
@@ -277,12 +298,46 @@ impl Simulation {
                 stirred.push(id);
             }
         }
+        self.lead(frame, &mut stirred);
         stirred.sort_unstable();
         stirred.dedup();
         for &id in &stirred {
             self.show(id, frame);
         }
         self.stirred = stirred;
+    }
+
+    /// What moved by our own physics is a guess, unless a word about this frame follows; `was_known` has what it was before.
+    fn forget_known(&mut self) {
+        for body in self.physics.awake() {
+            let cube = self.cubes.get_mut(&self.names[&body]).expect("a body has a cube");
+            (cube.was_known, cube.known) = (cube.known, false);
+        }
+    }
+
+    /// Puts each body of which the host's next word has come in, too, on the curve between its words.
+    fn lead(&mut self, frame: u64, stirred: &mut Vec<u32>) {
+        let mut led = std::mem::take(&mut self.led);
+        led.clear();
+        led.extend(
+            self.held.range((frame + 1, 0)..(frame + FARTHEST_LEAD, 0)).map(|(&(due, id), pose)| (id, due, *pose)),
+        );
+        // Of each object the next one only.
+        led.sort_by_key(|&(id, due, _)| (id, due));
+        led.dedup_by_key(|&mut (id, ..)| id);
+        for (id, due, next) in led.drain(..) {
+            let Some(cube) = self.cubes.get(&id) else { continue };
+            let Some((body, (since, told))) = cube.body.zip(cube.told) else { continue };
+            // What rested may have begun to move at the tick before.
+            let since = if told.flag { since.max(due.saturating_sub(self.tick_frames)) } else { since };
+            if since >= frame || due - since > FARTHEST_LEAD || told.flag && next.flag {
+                continue;
+            }
+            let now = between(&told, since, &next, due, frame);
+            self.put(id, body, &now);
+            stirred.push(id);
+        }
+        self.led = led;
     }
 
     fn steer(&mut self, frame: u64, keys: &impl Fn(u32, GameTime) -> Keymap) {
@@ -347,6 +402,7 @@ impl Simulation {
             let body = self.physics.add(cube.kind, now);
             cube.body = Some(body);
             cube.visual = Visual::new(present, now);
+            cube.known = true;
             self.names.insert(body, id);
         }
     }
@@ -354,11 +410,17 @@ impl Simulation {
     /// Puts a body elsewhere, and smoothes that away.
     fn put(&mut self, id: u32, body: Body, now: &Pose) {
         let was = self.physics.pose(body);
+        let cube = self.cubes.get_mut(&id).expect("a body has a cube");
+        // What is told of rest says where it was in the frame before as well.
+        let was_known = std::mem::replace(&mut cube.known, true) || cube.was_known;
         if was == *now {
             return;
         }
         self.physics.set_pose(body, now);
-        if (was.at, was.turn) != (now.at, now.turn) {
+        let [speed_x, speed_y, speed_z] = FORMAT.velocities(now).0;
+        let stride_m = 2.0 * length([speed_x, speed_y, speed_z]) * self.tick_frames as f32 / FRAMES_PER_S as f32;
+        let leaps = metres_between(&was, now) > LEAP_M + stride_m;
+        if (leaps || !was_known) && (was.at, was.turn) != (now.at, now.turn) {
             let cube = self.cubes.get_mut(&id).expect("a body has a cube");
             cube.visual.correct(&was, now);
             self.smoothed.insert(id);
@@ -450,4 +512,17 @@ fn is_same(simulated: &Pose, told: &Pose) -> bool {
 
 fn metres_between(a: &Pose, b: &Pose) -> f32 {
     length(std::array::from_fn(|axis| (a.at[axis] - b.at[axis]) as f32 / f32::from(FORMAT.per_metre)))
+}
+
+/// The pose on the curve between two words, with a velocity between theirs.
+fn between(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
+    let at = pose::between(&FORMAT, (time_of(since), told), (time_of(due), next), time_of(frame));
+    let (part, whole) = ((frame - since) as i32, (due - since) as i32);
+    let mix = |a: i16, b: i16| (i32::from(a) + (i32::from(b) - i32::from(a)) * part / whole) as i16;
+    let mixed = |a: [i16; 3], b: [i16; 3]| std::array::from_fn(|axis| mix(a[axis], b[axis]));
+    let motion = Motion {
+        linear: mixed(told.motion.linear, next.motion.linear),
+        angular: mixed(told.motion.angular, next.motion.angular),
+    };
+    Pose { flag: false, motion, ..at }
 }

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, FORMAT, GAME, component, time_of};
+use ambit_proto::games::cubes::{Arena, FORMAT, FRAMES_PER_S, GAME, component, time_of};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::{Kind, Sync};
 use ambit_proto::time::GameTime;
@@ -59,7 +59,8 @@ impl Simulated {
             _ => Kinds::default(),
         };
         let arena = Arena { width_m: rules.map.width_m, height_m: rules.map.height_m };
-        let simulation = replica.stir(kinds).then(|| Simulation::new(arena));
+        let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
+        let simulation = replica.stir(kinds).then(|| Simulation::new(arena, tick_frames));
         let tick = Duration::from_secs(1) / rules.tick_hz.max(1);
         Simulated { simulation, predict, delay: rules.delay, tick, lead: None, inputs: Vec::new() }
     }

@@ -113,7 +113,7 @@ fn it_is_not_put_back_while_the_host_is_not_heard() {
 
 #[test]
 fn a_late_pose_is_moved_on_to_the_present_unless_our_own_was_right() {
-    let mut client = Simulation::new(ARENA);
+    let mut client = Simulation::new(ARENA, 1);
     client.enter(7, CUBE, false);
     let pose =
         |x, speed| FORMAT.moving(Position::new(x, 5.0, 5.0), rotation::NONE, Some(([speed, 0.0, 0.0], [0.0; 3])));
@@ -139,7 +139,7 @@ fn a_late_pose_is_moved_on_to_the_present_unless_our_own_was_right() {
 fn who_joins_in_the_middle_sees_what_is_there() {
     let mut scene = Scene::new(Line::default());
     scene.drive(200);
-    scene.client = Simulation::new(ARENA);
+    scene.client = Simulation::new(ARENA, 1);
     scene.enter_all();
     scene.off = Errors::default();
     scene.run(30);
@@ -314,7 +314,7 @@ impl Scene {
             told,
             flying,
             truth,
-            client: Simulation::new(ARENA),
+            client: Simulation::new(ARENA, 1),
             heard: GameTime::ZERO,
             off,
             asleep: false,
