@@ -7,7 +7,6 @@ use ambit_client_core::client::config::ClientConfig;
 use ambit_proto::games::cubes::Arena;
 use ambit_proto::impair::Impairment;
 use ambit_tests::ruler::ours::{Play, Watched};
-use ambit_tests::ruler::truth::Truth;
 use ambit_tests::ruler::{Figures, theirs};
 
 /// In per cent.
@@ -92,17 +91,14 @@ pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
         row(Scheme::TheirStates(60), theirs::state_sync(&take, 60)),
         row(Scheme::TheirSnapshots, theirs::snapshots(&take)),
     ];
-    let ours = |mut watched: Watched, truth: Option<&Truth>| match truth {
-        Some(truth) => watched.measure(truth),
-        None => {
-            let truth = watched.truth();
-            watched.measure(&truth)
-        }
+    let ours = |mut watched: Watched| {
+        let truth = watched.truth();
+        watched.measure(&truth)
     };
-    rows.push(row(Scheme::Simulated(20), ours(play(20, "simulated").begin(), None)));
+    rows.push(row(Scheme::Simulated(20), ours(play(20, "simulated").begin())));
     rows.push(row(Scheme::Simulated(60), simulated.measure(&truth)));
-    rows.push(row(Scheme::Interpolated(20), ours(play(20, "interpolated").begin(), None)));
-    rows.push(row(Scheme::Interpolated(60), ours(play(60, "interpolated").begin(), None)));
+    rows.push(row(Scheme::Interpolated(20), ours(play(20, "interpolated").begin())));
+    rows.push(row(Scheme::Interpolated(60), ours(play(60, "interpolated").begin())));
     rows
 }
 

@@ -13,9 +13,9 @@ use crate::logic::world::World;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
-/// What a player's cube pushes about is told at each of 20 ticks; what rolls beyond a few metres does less harm when it is wrong
-/// for a while.
-const FRESHNESS: Freshness = Freshness { engaged_ms: 50, near_m: 8.0, near_ms: 100, far_ms: 300 };
+/// What a player's cube pushes about is told at each of 20 ticks; what rolls beyond the usual floor does less
+/// harm when it is wrong for a while.
+const FRESHNESS: Freshness = Freshness { engaged_ms: 50, near_m: 32.0, near_ms: 100, far_ms: 300 };
 
 pub(super) fn schema(sync: Sync) -> Schema {
     let kind = |name: &str, more: Vec<ComponentSpec>| {

@@ -6,7 +6,7 @@ mod room;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{PLAYER, PLAYER_EDGE_M, component, control, end_of};
+use ambit_proto::games::cubes::{PLAYER, PLAYER_EDGE_M, SNAPSHOT_FORMAT, component, control, end_of};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
@@ -179,17 +179,26 @@ fn what_a_player_s_cube_touches_or_attracts_is_engaged() {
 }
 
 #[test]
-fn interpolated_cubes_are_told_without_velocities() {
+fn interpolated_cubes_are_told_on_the_coarser_grid_and_without_velocities_at_rest() {
     let mut scene = Scene::new(&[("cubes", "50"), ("sync", "interpolated"), ("drive", "dice")]);
     scene.join(ANN);
-    let mut moved = std::collections::BTreeSet::new();
+    let (mut moving, mut resting) = (0, 0);
     for _ in 0..400 {
         scene.tick();
-        moved.extend(scene.world.posed().iter().copied());
-        let motion = |object: ObjectId| scene.world.pose(object).motion;
-        assert!(scene.world.objects().all(|object| motion(object) == ambit_proto::pose::Motion::default()));
+        for object in scene.world.posed().iter().copied() {
+            let pose = scene.world.pose(object);
+            let metres = SNAPSHOT_FORMAT.position(&pose);
+            let inside = [metres.x, metres.y, metres.z].iter().all(|at| (0.0..32.0).contains(at));
+            assert!(inside, "{metres:?}");
+            if pose.flag {
+                assert_eq!(pose.motion, ambit_proto::pose::Motion::default());
+                resting += 1;
+            } else {
+                moving += 1;
+            }
+        }
     }
-    assert!(moved.len() > 10, "{} objects have moved", moved.len());
+    assert!(moving > 500 && resting > 10, "{moving} told in motion, {resting} at rest");
 }
 
 #[test]
