@@ -8,6 +8,8 @@ use crate::time::LocalTime;
 
 /// How many datagrams before the latest can still be taken and acknowledged.
 pub(super) const EARLIER: u64 = 32;
+/// With more of those missing, a path loses so much that most acknowledgements would come too late if they waited.
+const MANY_MISSING: u32 = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Freshness {
@@ -27,6 +29,12 @@ impl NumberSet {
     /// The newest member, and from the lowest bit up: the one 1, 2, ... before it.
     pub(super) fn get(&self) -> Option<(u64, u32)> {
         self.latest.map(|latest| (latest, self.earlier))
+    }
+
+    /// How many of those before the newest don't belong to it.
+    fn missing(&self) -> u32 {
+        let before = self.latest.map_or(0, |latest| latest.min(EARLIER) as u32);
+        before.saturating_sub(self.earlier.count_ones())
     }
 
     pub(super) fn freshness(&self, number: u64) -> Freshness {
@@ -112,7 +120,7 @@ impl Received {
     pub(super) fn ack_deadline(&self, config: &LinkConfig) -> Option<LocalTime> {
         match self.unacknowledged {
             0 => None,
-            waiting if waiting >= config.ack_after => Some(self.waiting_since),
+            waiting if waiting >= config.ack_after || self.numbers.missing() > MANY_MISSING => Some(self.waiting_since),
             _ => Some(self.waiting_since + config.ack_delay),
         }
     }
