@@ -20,6 +20,7 @@
 
 pub mod drawing;
 pub mod factory;
+pub mod glide;
 pub mod kept;
 pub mod names;
 pub mod object;

@@ -43,11 +43,12 @@ use ambit_proto::time::GameTime;
 
 use crate::client::stats::SimulationStats;
 use crate::replica::drawing::Drawing;
+use crate::replica::glide::length;
 use crate::rotation;
 use forward::forward;
 use prediction::Prediction;
 pub use prediction::{Ahead, OwnInput};
-use smoothing::{Visual, length};
+use smoothing::Visual;
 
 /// Frames stepped in one call at most; if more are missing, they are skipped, and bodies put where they were last said to be.
 pub const MAX_STEPS: u64 = 15;

@@ -383,7 +383,7 @@ impl<V> Play<V> {
             self.handle_poses(arrival, &body.poses, out);
         }
         self.replica.hear(arrival);
-        self.playout.hear(room_now, body.stamp, !body.poses.is_empty());
+        self.playout.hear(room_now, arrival.number, body.stamp, !body.poses.is_empty());
         Ok(())
     }
 

@@ -10,7 +10,8 @@ use ambit_proto::schema::{Component, Kind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
-use super::drawing::{Drawing, Drawn};
+use super::drawing::{Drawing, Drawn, Picture};
+use super::glide::Glide;
 use super::kept::{Kept, NEAR_M, News};
 use super::names::Named as Names;
 use super::track::Track;
@@ -38,6 +39,8 @@ pub struct Object<V> {
     pub track: Option<Track>,
     /// What is drawn of it, if it is simulated.
     pub drawing: Option<Drawing>,
+    /// What is left of the last wrong guess, if it is not simulated.
+    glide: Option<Glide>,
     /// By index; `None` for what the client was not told.
     components: Vec<Option<Known>>,
 }
@@ -72,7 +75,8 @@ impl<V> Object<V> {
     pub fn new(id: u32, alias: Alias, kind: u8, own: bool, moment: Moment, declared: &Kind) -> Self {
         let components = std::iter::repeat_with(|| None).take(declared.components.len()).collect();
         let track = declared.pose_format().map(|format| Track::new(*format, moment.arrival.number));
-        Object { id, alias, kind, own, enters: moment.at, leaves: None, view: None, track, drawing: None, components }
+        let (view, drawing, glide) = Default::default();
+        Object { id, alias, kind, own, enters: moment.at, leaves: None, view, track, drawing, glide, components }
     }
 
     /// Takes over what a record says. Returns the greatest news.
@@ -88,6 +92,7 @@ impl<V> Object<V> {
     pub fn note(&mut self, arrival: Arrival, pose: Pose, times: Times) -> Noted {
         let Arrival { number, stamp, now } = arrival;
         let shown = if stamp <= times.stamp_at(now) { self.told_position(now, times) } else { None };
+        let guessed = self.guessed(now, times);
         let Some(track) = &mut self.track else { return Noted::default() };
         let newest = track.newest().is_none_or(|newest| stamp >= newest);
         track.note(Entry { number, stamp, pose });
@@ -95,6 +100,11 @@ impl<V> Object<V> {
             let heard = Times { heard: times.heard.max(stamp), ..times };
             self.told_position(now, heard).is_some_and(|position| position.distance(shown) > NEAR_M)
         });
+        if let Some(guessed) = guessed {
+            let heard = Times { heard: times.heard.max(stamp), ..times };
+            self.glide =
+                self.told(now, heard).and_then(|(track, pose)| Glide::from(now, guessed, picture(track, &pose)));
+        }
         Noted { newest, late }
     }
 
@@ -114,15 +124,16 @@ impl<V> Object<V> {
         self.simulated(t, times).or_else(|| {
             let (track, pose) = self.told(t, times)?;
             let (linear, angular) = track.format().velocities(&pose);
-            let (position, quaternion) = (track.format().position(&pose), track.format().quaternion(&pose));
-            let at_rest = !self.moves(t, times);
+            let known = picture(track, &pose);
+            let Picture { position, quaternion } = self.glide.map_or(known, |glide| glide.over(t, known));
+            let at_rest = !self.moves(t, times) && position == known.position;
             Some(Drawn { shows: times.lag.shown(t), position, quaternion, linear, angular, at_rest })
         })
     }
 
-    /// What the poses that came say of `t`, on the grid of its kind, if it has poses.
+    /// What the poses that came say of `t`, whenever that is shown, on the grid of its kind, if it has poses.
     pub fn pose(&self, t: GameTime, times: Times) -> Option<Pose> {
-        Some(self.told(t, times)?.1)
+        self.track.as_ref()?.at(t.saturating_sub(times.delay), times.heard)
     }
 
     /// How it is turned at `t`, if it has poses.
@@ -141,6 +152,16 @@ impl<V> Object<V> {
     /// What the client's own physics says of `t`, if it has a say.
     fn simulated(&self, t: GameTime, times: Times) -> Option<Drawn> {
         self.drawing?.at(times.lag.shown(t))
+    }
+
+    /// What is drawn, where no newer word is known and so it may be wrong: that is glided from.
+    fn guessed(&self, t: GameTime, times: Times) -> Option<Picture> {
+        let newest = self.track.as_ref()?.newest()?;
+        if self.view.is_none() || self.drawing.is_some() || newest >= times.stamp_at(t) {
+            return None;
+        }
+        let Drawn { position, quaternion, .. } = self.drawn(t, times)?;
+        Some(Picture { position, quaternion })
     }
 
     fn told_position(&self, t: GameTime, times: Times) -> Option<Position> {
@@ -232,4 +253,8 @@ impl<V> Object<V> {
             }
         }
     }
+}
+
+fn picture(track: &Track, pose: &Pose) -> Picture {
+    Picture { position: track.format().position(pose), quaternion: track.format().quaternion(pose) }
 }

@@ -34,6 +34,8 @@ const IN_TIME: f64 = 0.99;
 const WINDOW: Duration = Duration::from_secs(8);
 /// Samples at most: more than a room of 60 Hz sends in the window.
 const SAMPLES: usize = 512;
+/// A longer time between two datagrams is no loss but silence.
+const LONGEST_GAP: Duration = Duration::from_millis(400);
 /// How often the delay is reckoned anew.
 const EVERY: Duration = Duration::from_millis(250);
 /// A delay that could be shorter by less than this stays: each change makes what is shown run fast.
@@ -47,7 +49,8 @@ pub enum Render {
     Room,
     /// So long after it comes in, if it took the quickest way; but not before its room time.
     Fixed(Duration),
-    /// As early as lets 99 % of the datagrams of the last seconds come in time; but not before its room time.
+    /// As early as lets 99 % of the datagrams of the last seconds come in time, also those that come after lost ones; but not before
+    /// its room time.
     Adaptive,
 }
 
@@ -68,7 +71,9 @@ pub struct Playout {
     lag: Lag,
     /// Whether anything has come that could be shown.
     started: bool,
-    /// When datagrams came, and how much later than their poses hold: by how much it was too late, or below zero.
+    /// Number and stamp of the newest datagram.
+    newest: Option<(u64, GameTime)>,
+    /// When datagrams came, and how much later than what was to be shown needed them: by how much it was too late, or below zero.
     samples: VecDeque<(GameTime, i64)>,
     /// When the delay was reckoned last.
     reckoned: Option<GameTime>,
@@ -106,20 +111,32 @@ impl Lag {
 impl Playout {
     /// In a room with this local lag.
     pub fn new(render: Render, delay: Duration) -> Self {
-        let (lag, started, samples, reckoned) = Default::default();
-        Playout { render, delay, lag, started, samples, reckoned }
+        let (lag, started, newest, samples, reckoned) = Default::default();
+        Playout { render, delay, lag, started, newest, samples, reckoned }
     }
 
-    /// A datagram of this stamp has come at room time `now`; whether it has poses.
-    pub fn hear(&mut self, now: GameTime, stamp: GameTime, has_poses: bool) {
+    /// A datagram of this number and stamp has come at room time `now`; whether it has poses.
+    pub fn hear(&mut self, now: GameTime, number: u64, stamp: GameTime, has_poses: bool) {
         self.started = true;
+        let needed = self.needed(number, stamp);
         if has_poses && self.render == Render::Adaptive {
             if self.samples.len() == SAMPLES {
                 self.samples.pop_front();
             }
-            let late = now.micros().cast_signed().wrapping_sub((stamp + self.delay).micros().cast_signed());
+            let late = now.micros().cast_signed().wrapping_sub((needed + self.delay).micros().cast_signed());
             self.samples.push_back((now, late));
         }
+    }
+
+    /// From which stamp on a datagram was waited for: its own, or that of the one before what was lost.
+    fn needed(&mut self, number: u64, stamp: GameTime) -> GameTime {
+        let (last, heard) = self.newest.unwrap_or((number, stamp));
+        if number <= last {
+            self.newest = Some((last, heard));
+            return stamp;
+        }
+        self.newest = Some((number, stamp));
+        if number == last + 1 { stamp } else { heard.max(stamp.saturating_sub(LONGEST_GAP)) }
     }
 
     /// Room time has come to `now`; what comes from the host takes `one_way`, at best.
@@ -196,7 +213,7 @@ mod tests {
     #[test]
     fn at_room_time_nothing_is_held_back() {
         let mut playout = Playout::new(Render::Room, DELAY);
-        playout.hear(ms(500), ms(100), true);
+        playout.hear(ms(500), 0, ms(100), true);
         assert_eq!(playout.advance(ms(500), way(40)).shown(ms(700)), ms(700));
     }
 
@@ -220,6 +237,28 @@ mod tests {
             let (late, all) = line.live(30_000);
             assert!(late * 50 <= all, "seed {seed}: {late} of {all} were late");
         }
+    }
+
+    #[test]
+    fn an_adaptive_delay_bridges_what_is_lost() {
+        let mut playout = Playout::new(Render::Adaptive, DELAY);
+        // Of each ten ticks of 50 ms, four in a row are lost, and each other one takes 40 ms.
+        for number in (0..400).filter(|number| number % 10 < 6) {
+            playout.hear(ms(50 * number + 40), number, ms(50 * number), true);
+            playout.advance(ms(50 * number + 40), way(40));
+        }
+        // Five ticks after the last one that came, and 40 ms.
+        assert_eq!(playout.lag().at(ms(60_000)), way(5 * 50 + 40 - 150));
+    }
+
+    #[test]
+    fn silence_is_no_loss() {
+        let mut playout = Playout::new(Render::Adaptive, DELAY);
+        for number in 0..40 {
+            playout.hear(ms(3_000 * number + 40), number, ms(3_000 * number), true);
+            playout.advance(ms(3_000 * number + 40), way(40));
+        }
+        assert_eq!(playout.lag().at(ms(200_000)), Duration::ZERO);
     }
 
     #[test]
@@ -257,7 +296,7 @@ mod tests {
     fn a_reader_between_two_calls_sees_no_step() {
         let mut playout = Playout::new(Render::Fixed(way(300)), DELAY);
         playout.advance(ms(1_000), way(0));
-        playout.hear(ms(1_000), ms(1_000), true);
+        playout.hear(ms(1_000), 0, ms(1_000), true);
         let lag = playout.advance(ms(1_000), way(100));
         let again = { playout.advance(ms(1_500), way(0)) };
         assert_eq!((lag.at(ms(1_000)), lag.at(ms(1_500)), lag.at(ms(9_000))), (way(150), way(175), way(250)));
@@ -305,7 +344,7 @@ mod tests {
                     self.flying.push((now + self.way_ms + self.rng.u64(0..=self.jitter_ms), now));
                 }
                 for (_, stamp) in self.flying.extract_if(.., |(comes, _)| *comes <= now) {
-                    self.playout.hear(ms(now), ms(stamp), true);
+                    self.playout.hear(ms(now), stamp / 50, ms(stamp), true);
                     late += u64::from(ms(stamp) + DELAY < self.playout.lag().shown(ms(now)));
                     all += 1;
                 }

@@ -67,8 +67,8 @@ impl<V> Seen<'_, V> {
         self.object.drawn(t, self.times)
     }
 
-    /// What the poses that came say of `t`, on the grid of its kind, whatever is drawn of what is simulated; `None` for objects that have
-    /// none.
+    /// What the poses that came say of `t`, whenever that is shown and whatever is drawn of it then, on the grid of its kind; `None` for
+    /// objects that have none.
     pub fn pose(&self, t: GameTime) -> Option<Pose> {
         self.object.pose(t, self.times)
     }

@@ -4,12 +4,15 @@
 //! The same entries are the bases of poses to come ([`ambit_proto::pose::Kept`]), so there is one list and no copy.
 //!
 //! A pose takes effect at its stamp and the local lag. What is shown at a time (here in terms of stamps):
-//! - between two poses, what lies straight between them, over gaps as well;
+//! - between two poses, what lies straight between them, or on the curve that has their velocities, over gaps as well; but what was at
+//!   rest stays so until it must have set out;
 //! - before the first, the first;
 //! - beyond the newest, what it foretells ([`pose::estimate`]), as far as the host is heard: it keeps back what we foretell
 //!   ourselves, so its silence about an object says that we are right. When it falls silent altogether, for [`RUN_ON`] more;
 //!   then the object stands.
-//! - Objects that turn freely or not at all foretell something only while poses of them come in: the host keeps back what
+//! - Objects that tell their velocity go on with it for [`RUN_ON`], unless they are at rest: their host keeps back what rests, and nothing
+//!   else for so long.
+//! - Other objects that turn freely or not at all foretell something only while poses of them come in: the host keeps back what
 //!   has not changed. Once it has been silent about one for longer than it was before its newest pose, that pose stands.
 //!
 //! Units: room time. Cost: a binary search over some ten entries to read. Source: design, section 6; reference 004.
@@ -24,6 +27,11 @@ use crate::client::event::Facing;
 /// For how long an object goes on when nothing at all is heard any more. A line that jitters is silent for less; in this time
 /// a walker of 4 m/s gets 1 m beyond what is known.
 pub const RUN_ON: Duration = Duration::from_millis(250);
+
+/// What moves no faster has no way of its own to tell how long ago it set out.
+const STILL_M_PER_S: f32 = 0.02;
+/// What was at rest and is under way has set out no longer ago than that, in seconds.
+const LONGEST_PUSH_S: f32 = 0.2;
 
 /// The poses of one object.
 #[derive(Clone, Debug)]
@@ -96,7 +104,7 @@ impl Track {
     pub fn at(&self, stamp: GameTime, heard: GameTime) -> Option<Pose> {
         Some(match self.place(stamp)? {
             Place::Before(first) => first.pose,
-            Place::Between(from, to) => pose::between(&self.format, point(from), point(to), stamp),
+            Place::Between(from, to) => self.between(from, to, stamp),
             Place::Beyond(newest, before) => match self.foretold_until(newest, before, heard) {
                 Some(end) => pose::estimate(&self.format, point(newest), before.map(point), stamp.min(end)),
                 None => newest.pose,
@@ -115,11 +123,28 @@ impl Track {
         }
     }
 
+    /// What lies between two poses. What was at rest did not set out when that was told, but when it must have to be under way as it is:
+    /// with a steady push, twice its way at its speed ago.
+    fn between(&self, from: &Entry, to: &Entry, stamp: GameTime) -> Pose {
+        let mut start = from.stamp;
+        if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
+            let (linear, _) = self.format.velocities(&to.pose);
+            let speed = linear.map(|part| part * part).iter().sum::<f32>().sqrt();
+            let way = self.format.position(&from.pose).distance(self.format.position(&to.pose));
+            let seconds = if speed > STILL_M_PER_S { (2.0 * way / speed).min(LONGEST_PUSH_S) } else { LONGEST_PUSH_S };
+            start = start.max(to.stamp.saturating_sub(Duration::from_secs_f32(seconds)));
+        }
+        if stamp <= start { from.pose } else { pose::between(&self.format, (start, &from.pose), point(to), stamp) }
+    }
+
     /// Until when the newest pose's motion goes on; `None` if it foretells none.
     fn foretold_until(&self, newest: &Entry, before: Option<&Entry>, heard: GameTime) -> Option<GameTime> {
         let heard = heard.max(newest.stamp);
         if let Turning::Yaw { .. } = self.format.turn {
             return (newest.pose.speed != 0).then(|| heard + RUN_ON);
+        }
+        if self.format.motion.is_some() {
+            return (!newest.pose.flag).then(|| newest.stamp + RUN_ON);
         }
         let before = before.filter(|before| before.pose != newest.pose)?;
         let silent = heard.since(newest.stamp);
@@ -144,6 +169,7 @@ fn point(entry: &Entry) -> (GameTime, &Pose) {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::pose::MotionFormat;
     use ambit_proto::space::Position;
 
     use super::*;
@@ -194,6 +220,27 @@ mod tests {
         let cube = fixed(&[(0, 0.0), (50, 0.2), (100, 0.2)]);
         assert_eq!((shown(&cube, 150, 100), shown(&cube, 9_999, 9_999)), (0.2, 0.2));
         assert!(!cube.moves(ms(110), ms(100)));
+    }
+
+    #[test]
+    fn what_rested_stays_until_it_must_have_set_out() {
+        let format = PoseFormat {
+            motion: Some(MotionFormat { linear: 64, angular: 16 }),
+            ..PoseFormat { per_metre: 500, ..FIXED }
+        };
+        let moving = |x: f32, speed: Option<f32>| {
+            let velocities = speed.map(|speed| ([speed, 0.0, 0.0], [0.0; 3]));
+            format.moving(Position::on_ground(x, 0.0), [0.0, 0.0, 0.0, 1.0], velocities)
+        };
+        let mut track = Track::new(format, 0);
+        track.note(entry(format, 0, 0, moving(1.0, None)));
+        track.note(entry(format, 1, 5_000, moving(1.05, Some(1.0))));
+        let x = |t| format.position(&track.at(ms(t), ms(5_000)).expect("known")).x;
+        // 5 cm at 1 m/s: a tenth of a second of steady push.
+        assert_eq!((x(0), x(4_000), x(4_900), x(5_000)), (1.0, 1.0, 1.0, 1.05));
+        assert!((1.005..1.04).contains(&x(4_950)), "{}", x(4_950));
+        // And then it goes on, but not for ever.
+        assert!((x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31, "{} {}", x(5_100), x(9_000));
     }
 
     #[test]

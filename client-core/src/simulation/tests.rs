@@ -70,7 +70,7 @@ fn nothing_that_is_drawn_jumps() {
             if let Some(before) = before.insert(id, drawn.position) {
                 // 15 m/s is as fast as anything gets here, and a large offset decays by 15 % a frame.
                 let moved = before.distance(drawn.position);
-                assert!(moved < 0.25 + 0.15 * smoothing::SNAP_M, "{id} jumped by {moved} m");
+                assert!(moved < 0.25 + 0.15 * crate::replica::glide::SNAP_M, "{id} jumped by {moved} m");
             }
         }
     }

@@ -161,6 +161,9 @@ impl Link {
             self.pings.note_busy();
         }
         self.sent.push(now, cargo, bytes);
+        if let Some(budget) = self.budget.as_mut().filter(|_| cargo.asks_for_ack) {
+            budget.adapt.handle_sent(now);
+        }
         // The place of the next datagram is made free now, so that the owner hears of it before it writes that one.
         self.lose(now);
     }

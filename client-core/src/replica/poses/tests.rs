@@ -190,6 +190,20 @@ fn a_pose_can_be_read_in_each_way() {
     assert_eq!((seen.pose(at(300)).map(|pose| pose.at), seen.last_pose()), (Some([500, 100, 0]), Some(at(50))));
 }
 
+#[test]
+fn what_was_drawn_wrong_glides_to_where_it_is() {
+    let mut scene = Scene::new(Mode::Full);
+    scene.enter(1, alias(1, 0), WALKER, 5.0);
+    scene.now = 700;
+    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 5.5)]);
+    let drawn = |t| scene.replica.get(1).and_then(|seen| seen.drawn(at(t))).expect("drawn");
+    assert_eq!((drawn(700).position.x, scene.x(1, 700)), (5.0, Some(5.5)));
+    let (soon, later) = (drawn(750).position.x, drawn(850).position.x);
+    assert!(5.0 < soon && soon < later && later < 5.5, "{soon} {later}");
+    assert!(!drawn(850).at_rest);
+    assert_eq!((drawn(3_000).position.x, drawn(3_000).at_rest), (5.5, true));
+}
+
 /// A replica, and a server that remembers what it has said.
 struct Scene {
     replica: Replica<()>,

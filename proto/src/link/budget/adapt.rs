@@ -10,7 +10,8 @@
 //! Invariants:
 //! 1. The rate lies between the floor (an eighth of the limit) and the limit.
 //! 2. Losses during silence say nothing: a line that is cut is not a line that is narrow. After it the rate is as before.
-//! 3. Within a trial only datagrams count that left after it began.
+//! 3. Within a trial only datagrams count that left while it was on, and all of them: losses are known later than arrivals, so a
+//!    judgement without the last ones would find that it had helped.
 //!
 //! Units: bytes a second, as they are counted in the budget. Cost: a few additions a fate, a decision every half second.
 
@@ -32,8 +33,11 @@ const ROUND_TRIPS: u32 = 3;
 const SHORT_QUEUE: Duration = Duration::from_millis(25);
 /// The shortest round trip is that of the last one or two of these.
 const BASE_SPAN: Duration = Duration::from_secs(15);
-/// A trial is judged after this, which drains a queue of 200 ms, if enough is known by then; after twice as long anyway.
+/// A trial looks at what leaves in this time, which drains a queue of 200 ms, and is judged when the fates of all that are known; if that
+/// is not enough, at what leaves in twice the time.
 const TRIAL: Duration = Duration::from_millis(1_500);
+/// It waits no longer than that for fates.
+const LAST_FATE: Duration = Duration::from_secs(3);
 /// Fates that make a judgement.
 const ENOUGH: u32 = 12;
 /// Before so many fates are known, a path may lose as much as [`UNKNOWN_LOSS`] by itself.
@@ -102,6 +106,13 @@ struct Base {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     began: LocalTime,
+    /// What leaves before this counts.
+    until: LocalTime,
+    /// How many of those have no fate yet.
+    pending: u32,
+    /// And what became of the others.
+    acked: u32,
+    lost: u32,
     rate_before: u32,
     /// What arrived when it began.
     delivered: u32,
@@ -153,22 +164,34 @@ impl Adapt {
         self.usual_loss
     }
 
+    /// A datagram leaves that asks for an acknowledgement.
+    pub(in crate::link) fn handle_sent(&mut self, now: LocalTime) {
+        if let Some(trial) = self.trial.as_mut().filter(|trial| now < trial.until) {
+            trial.pending += 1;
+        }
+    }
+
     /// A datagram that left at `sent` and costs so many bytes has arrived. One that had been taken for lost takes that back.
     pub(in crate::link) fn handle_acked(&mut self, now: LocalTime, sent: LocalTime, bytes: usize, after_loss: bool) {
         self.intervals[0].bytes += bytes as u32;
         let counted = self.counts(sent);
+        if !after_loss {
+            self.settle(sent);
+        }
         if after_loss && counted {
-            let told = self.intervals.iter_mut().map(|interval| &mut interval.lost);
-            if let Some(lost) = [&mut self.unheard].into_iter().chain(told).find(|lost| **lost > 0) {
-                *lost -= 1;
-            }
+            self.take_back_loss();
         }
         self.intervals[0].acked += u32::from(counted);
-        let silence = SILENCE + 2 * self.base.shortest().unwrap_or_default();
-        if now.since(self.heard_at) < silence {
-            self.intervals[0].lost += self.unheard;
-        } else {
+        if let Some(trial) = &mut self.trial {
+            trial.acked += u32::from(counted);
+        }
+        if self.is_silent(now) {
             self.silent_until = now;
+        } else {
+            self.intervals[0].lost += self.unheard;
+            if let Some(trial) = &mut self.trial {
+                trial.lost += self.unheard;
+            }
         }
         self.unheard = 0;
         self.heard_at = now;
@@ -186,6 +209,7 @@ impl Adapt {
 
     /// A datagram that left at `sent` and asked for an acknowledgement counts as lost.
     pub(in crate::link) fn handle_lost(&mut self, sent: LocalTime) {
+        self.settle(sent);
         self.unheard += u32::from(self.counts(sent));
     }
 
@@ -239,6 +263,10 @@ impl Adapt {
         let delivered = self.intervals.iter().map(|interval| interval.bytes).max().unwrap_or(0);
         self.trial = Some(Trial {
             began: now,
+            until: now + TRIAL,
+            pending: 0,
+            acked: 0,
+            lost: 0,
             rate_before: self.rate,
             delivered,
             loss: self.total().loss(),
@@ -252,15 +280,20 @@ impl Adapt {
     }
 
     fn judge(&mut self, now: LocalTime, trial: Trial) {
-        let (total, age) = (self.total(), now.since(trial.began));
-        let enough = total.acked + total.lost >= ENOUGH;
-        if age < TRIAL || !enough && age < 2 * TRIAL {
+        if now < trial.until || trial.pending > 0 && now < trial.until + LAST_FATE {
+            return;
+        }
+        let lost = trial.lost + if self.is_silent(now) { 0 } else { self.unheard };
+        let enough = trial.acked + lost >= ENOUGH;
+        let loss = lost as f32 / (trial.acked + lost).max(1) as f32;
+        if !enough && trial.until == trial.began + TRIAL {
+            self.trial = Some(Trial { until: now + TRIAL, pending: 0, ..trial });
             return;
         }
         let queue = self.queue().unwrap_or_default();
         let helped = match self.pressure {
             Pressure::Delay => queue <= SHORT_QUEUE.max(trial.queue * 7 / 10),
-            Pressure::Loss | Pressure::None => total.loss() <= self.usual_loss.midpoint(trial.loss),
+            Pressure::Loss | Pressure::None => loss <= self.usual_loss.midpoint(trial.loss),
         };
         self.trial = None;
         if helped && enough {
@@ -273,7 +306,7 @@ impl Adapt {
             let shortest = self.intervals.iter().fold(None, |least, interval| shorter(least, interval.shortest));
             self.base = Base { now: shortest, before: None, since: now };
         } else if enough {
-            self.usual_loss = self.usual_loss.max(total.loss());
+            self.usual_loss = self.usual_loss.max(loss);
             self.looks = 16;
             self.fates = self.fates.max(KNOWN_PATH);
         }
@@ -281,9 +314,35 @@ impl Adapt {
         self.forget_intervals();
     }
 
-    /// Within a trial, only what left after it began; and nothing that left before or during a silence.
+    /// One that was counted as lost was not.
+    fn take_back_loss(&mut self) {
+        let trial = self.trial.as_mut().map(|trial| &mut trial.lost);
+        if self.unheard > 0 {
+            self.unheard -= 1;
+        } else if let Some(lost) = self.intervals.iter_mut().map(|interval| &mut interval.lost).find(|lost| **lost > 0)
+        {
+            *lost -= 1;
+            if let Some(lost) = trial {
+                *lost = lost.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Whether there was no acknowledgement for so long that losses say nothing.
+    fn is_silent(&self, now: LocalTime) -> bool {
+        now.since(self.heard_at) >= SILENCE + 2 * self.base.shortest().unwrap_or_default()
+    }
+
+    /// The fate of a datagram that left at `sent` is known.
+    fn settle(&mut self, sent: LocalTime) {
+        if let Some(trial) = self.trial.as_mut().filter(|trial| (trial.began..trial.until).contains(&sent)) {
+            trial.pending = trial.pending.saturating_sub(1);
+        }
+    }
+
+    /// Within a trial, only what left while it was on; and nothing that left before or during a silence.
     fn counts(&self, sent: LocalTime) -> bool {
-        sent >= self.silent_until && self.trial.is_none_or(|trial| sent >= trial.began)
+        sent >= self.silent_until && self.trial.is_none_or(|trial| (trial.began..trial.until).contains(&sent))
     }
 
     /// How much longer than the shortest the last interval's shortest round trip was.
@@ -341,25 +400,27 @@ mod tests {
     use super::*;
 
     /// A path that carries `capacity` bytes a second in a queue of 200 ms, loses `loss` of the rest, and takes `way` both
-    /// ways together; the sender always uses its whole rate, in datagrams of 500 bytes.
+    /// ways together; the sender always uses its whole rate, in datagrams of so many bytes.
     struct Path {
         capacity: f64,
         loss: f64,
         way: Duration,
         queue_bytes: f64,
         rng: fastrand::Rng,
+        bytes: usize,
+        /// When a loss is known, at the earliest.
+        lost_after: Duration,
         fates: std::collections::VecDeque<(LocalTime, LocalTime, Option<Duration>)>,
         now: LocalTime,
         earned: f64,
     }
 
-    const BYTES: usize = 500;
-
     impl Path {
         fn new(capacity: f64, loss: f64, seed: u64) -> Self {
             let (rng, now) = (fastrand::Rng::with_seed(seed), LocalTime::from_millis(10_000));
             let (way, fates) = (Duration::from_millis(100), std::collections::VecDeque::new());
-            Self { capacity, loss, way, queue_bytes: 0.0, rng, fates, now, earned: 0.0 }
+            let lost_after = way + Duration::from_millis(60);
+            Self { capacity, loss, way, queue_bytes: 0.0, rng, bytes: 500, lost_after, fates, now, earned: 0.0 }
         }
 
         /// The mean rate of that time, and the longest queue.
@@ -369,15 +430,16 @@ mod tests {
                 self.now += Duration::from_millis(1);
                 self.queue_bytes = (self.queue_bytes - self.capacity / 1_000.0).max(0.0);
                 self.earned += f64::from(adapt.rate()) / 1_000.0;
-                while self.earned >= BYTES as f64 {
-                    self.earned -= BYTES as f64;
+                while self.earned >= self.bytes as f64 {
+                    self.earned -= self.bytes as f64;
                     self.send();
+                    adapt.handle_sent(self.now);
                 }
                 while self.fates.front().is_some_and(|&(told, ..)| told <= self.now) {
                     let (_, sent, round_trip) = self.fates.pop_front().expect("just seen");
                     match round_trip {
                         Some(round_trip) => {
-                            adapt.handle_acked(self.now, sent, BYTES, false);
+                            adapt.handle_acked(self.now, sent, self.bytes, false);
                             adapt.handle_round_trip(sent, round_trip);
                         }
                         None => adapt.handle_lost(sent),
@@ -394,11 +456,13 @@ mod tests {
             let wait = self.queue_bytes / self.capacity;
             let lost = wait > 0.2 || self.rng.f64() < self.loss;
             if wait <= 0.2 {
-                self.queue_bytes += BYTES as f64;
+                self.queue_bytes += self.bytes as f64;
             }
             let round_trip = self.way + Duration::from_secs_f64(wait) + Duration::from_micros(self.rng.u64(..25_000));
-            let told = self.now + round_trip.max(self.way + Duration::from_millis(60));
-            self.fates.push_back((told, self.now, (!lost).then_some(round_trip)));
+            let least = if lost { self.lost_after } else { self.way + Duration::from_millis(60) };
+            let told = self.now + round_trip.max(least);
+            let place = self.fates.partition_point(|(before, ..)| *before <= told);
+            self.fates.insert(place, (told, self.now, (!lost).then_some(round_trip)));
         }
     }
 
@@ -412,6 +476,18 @@ mod tests {
                 let (mean, _) = path.run(&mut adapt, 60_000);
                 assert!(mean >= 31_000.0, "later, loss {loss}, seed {seed}: {mean}");
             }
+        }
+    }
+
+    #[test]
+    fn heavy_loss_of_few_datagrams_is_judged_by_all_of_them_though_losses_are_known_late() {
+        for seed in 0..20 {
+            let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(1e9, 0.6, seed));
+            path.lost_after = Duration::from_millis(900);
+            path.bytes = 1_200;
+            path.run(&mut adapt, 12_000);
+            let (mean, _) = path.run(&mut adapt, 30_000);
+            assert!(mean >= 31_000.0, "seed {seed}: {mean}");
         }
     }
 
