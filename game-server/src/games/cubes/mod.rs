@@ -6,7 +6,8 @@
 //!
 //! Invariants:
 //! 1. The world is in the frame of its horizon, and a pose that is told is the one after that frame's step.
-//! 2. Keys act in the steps after the frame in which their flags change, and in no other.
+//! 2. Keys act in the steps after the frame in which their flags change, and in no other. A jump, which has no flag, counts once for each
+//!    press, however short.
 //! 3. The seed, the inputs and the frames in which they act decide all that happens; at how many ticks they are taken does not.
 //!
 //! Cost: what is awake. Sources: reference 000 (the world and its controls), 002 (state synchronisation of such a world).
@@ -20,7 +21,7 @@ mod tests;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::games::cubes::{Arena, Body, CUBE, EDGE_M, Physics, frame_at};
+use ambit_proto::games::cubes::{Arena, Body, CUBE, EDGE_M, Physics, control, frame_at};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::message::Action;
@@ -147,6 +148,7 @@ impl Cubes {
         while self.frame < target {
             self.players.throw_dice(world, &mut self.physics, self.layout.arena(), self.frame, self.settled);
             self.physics.step();
+            self.players.end_taps(&mut self.physics);
             self.frame += 1;
             self.stirred.extend(self.physics.awake());
         }
@@ -160,11 +162,18 @@ impl Cubes {
         self.settled = now;
     }
 
-    fn hold(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
+    /// From now on a player holds these keys. `tapped`: some of them have gone down just now, though they may be what was held before, too.
+    fn hold(&mut self, world: &mut World, player: PlayerId, keys: Keymap, tapped: Keymap) {
         self.settle(world);
         let Some(seat) = self.players.driven_by_keys(player) else { return };
-        let previous = self.physics.keys(seat.body).previous;
-        self.physics.steer(seat.body, Keys { previous, current: keys });
+        let before = self.physics.keys(seat.body);
+        // A jump that no step has seen yet is not over, even if it was but a tap.
+        let waits = before.pressed(control::JUMP);
+        seat.ends_tap = waits && !keys.down(control::JUMP);
+        let jumps = waits || tapped.down(control::JUMP);
+        let previous = if jumps { before.previous.with(control::JUMP, false) } else { before.previous };
+        let current = if jumps { keys.with(control::JUMP, true) } else { keys };
+        self.physics.steer(seat.body, Keys { previous, current });
         table::tell_keys(world, seat.avatar, world.now(), keys);
     }
 
@@ -218,12 +227,13 @@ impl Game for Cubes {
     /// Keys may come as a command as well: what is pressed for long and must not get lost.
     fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
         let Action::Keys(keys) = *action else { return Err(Refusal(ErrorCode::UnknownCommand)) };
-        self.hold(world, player, Keymap(keys));
+        self.hold(world, player, Keymap(keys), Keymap(0));
         Ok(())
     }
 
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
-        self.hold(world, player, keys);
+        let tapped = world.strokes(player).just_pressed();
+        self.hold(world, player, keys, tapped);
     }
 
     fn step(&mut self, world: &mut World, _dt: Duration) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, Body, Driver, FORMAT, Physics, time_of};
+use ambit_proto::games::cubes::{Arena, Body, Driver, FORMAT, Physics, control, time_of};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::time::GameTime;
 
@@ -35,13 +35,15 @@ pub(super) struct Seat {
     pub(super) body: Body,
     pub(super) avatar: ObjectId,
     driver: Option<Driver>,
+    /// The jump that waits for a step is over after it: the key is up already.
+    pub(super) ends_tap: bool,
 }
 
 impl Players {
     pub(super) fn join(&mut self, world: &World, player: PlayerId, body: Body, avatar: ObjectId, with_dice: bool) {
         let driver = with_dice.then(|| Driver::new(world.rng_for(DICE, 0).u64(..), self.joined));
         self.joined += 1;
-        self.seats.insert(player, Seat { body, avatar, driver });
+        self.seats.insert(player, Seat { body, avatar, driver, ends_tap: false });
     }
 
     pub(super) fn leave(&mut self, player: PlayerId) -> Option<Seat> {
@@ -52,8 +54,18 @@ impl Players {
         self.seats.get(&player)
     }
 
-    pub(super) fn driven_by_keys(&self, player: PlayerId) -> Option<&Seat> {
-        self.seat(player).filter(|seat| seat.driver.is_none())
+    pub(super) fn driven_by_keys(&mut self, player: PlayerId) -> Option<&mut Seat> {
+        self.seats.get_mut(&player).filter(|seat| seat.driver.is_none())
+    }
+
+    /// A step has seen the taps that waited for it.
+    pub(super) fn end_taps(&mut self, physics: &mut Physics) {
+        for seat in self.seats.values_mut().filter(|seat| seat.ends_tap) {
+            seat.ends_tap = false;
+            let mut keys = physics.keys(seat.body);
+            keys.current = keys.current.with(control::JUMP, false);
+            physics.steer(seat.body, keys);
+        }
     }
 
     /// Lets the dice hold keys for the step from `frame` to the next; nothing is told of before `settled`.

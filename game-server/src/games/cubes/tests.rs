@@ -103,6 +103,44 @@ fn a_jump_that_is_pressed_counts_at_each_press() {
 }
 
 #[test]
+fn a_jump_is_not_lost_though_it_was_up_and_down_within_a_tick() {
+    let mut scene = Scene::new(&[("cubes", "0")]);
+    let avatar = scene.join(ANN);
+    scene.ticks(40);
+    // Held; landed again; up and down within one tick, so that at its end it is held as before.
+    scene.hears(ANN, &[&[control::JUMP]]);
+    scene.ticks(60);
+    assert!(scene.place(avatar).z < PLAYER_EDGE_M);
+    scene.hears(ANN, &[&[], &[control::JUMP]]);
+    scene.ticks(6);
+    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+    // Down and up within one tick.
+    scene.hears(ANN, &[&[]]);
+    scene.ticks(60);
+    scene.hears(ANN, &[&[control::JUMP], &[]]);
+    scene.hears(ANN, &[]);
+    scene.ticks(5);
+    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+    scene.ticks(60);
+    assert!(scene.world.pose(avatar).flag, "one jump a press, and then it rests");
+}
+
+#[test]
+fn a_tap_waits_for_a_step_where_ticks_come_faster_than_frames() {
+    let mut scene = Scene::new(&[("cubes", "0")]);
+    let avatar = scene.join(ANN);
+    scene.ticks(40);
+    let frame = scene.game.frame;
+    scene.hold(ANN, &[control::JUMP]);
+    scene.hold(ANN, &[]);
+    assert_eq!(scene.game.frame, frame, "no step between the two");
+    scene.ticks(6);
+    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+    scene.ticks(60);
+    assert!(scene.world.pose(avatar).flag, "it is held no more");
+}
+
+#[test]
 fn who_comes_in_has_room_and_lands_among_the_others() {
     for cubes in ["0", "100", "900"] {
         let mut scene = Scene::new(&[("cubes", cubes)]);
@@ -275,6 +313,24 @@ impl Scene {
     fn hold(&mut self, player: PlayerId, controls: &[u8]) {
         let keys = controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true));
         self.game.input(&mut self.world, player, keys);
+    }
+
+    /// A tick in which these are held one after the other, as a room lets the game know of it.
+    fn hears(&mut self, player: PlayerId, held: &[&[u8]]) {
+        self.ticks += 1;
+        self.room_time = GameTime::from_micros(1_000_000 * self.ticks / u64::from(self.config.tick_hz));
+        self.world.begin_tick(self.room_time + self.config.delay);
+        for controls in held {
+            self.world.hold(player, controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true)));
+        }
+        let mut taken = Vec::new();
+        self.world.take_inputs(&mut taken);
+        if taken.iter().any(|taken| taken.player == player && taken.changed) {
+            let pressed = self.world.strokes(player).pressed();
+            self.game.input(&mut self.world, player, pressed);
+        }
+        self.game.step(&mut self.world, Duration::from_millis(50));
+        self.end_tick();
     }
 
     fn tick(&mut self) {
