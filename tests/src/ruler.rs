@@ -17,6 +17,7 @@
 //!
 //! Units: metres; frames of a sixtieth of a second. Everything happens on simulated time: the figures are the same on every machine.
 
+pub mod katamari;
 pub mod ours;
 pub mod theirs;
 pub mod truth;

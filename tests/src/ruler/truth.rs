@@ -69,8 +69,15 @@ impl Truth {
         truth
     }
 
-    fn note(&mut self, frame: u64, world: &World) {
+    /// One that is noted frame by frame, from `first` on, of a room that ticks 60 times a second.
+    pub fn watching(first: u64) -> Self {
+        Truth { first, tracks: Vec::new() }
+    }
+
+    /// The world is in this frame, the one after that which was noted last.
+    pub fn note(&mut self, frame: u64, world: &World) {
         let now = (frame - self.first) as usize;
+        assert!(self.tracks.first().is_none_or(|track| track.poses.len() == now), "frame {frame} is not the next one");
         let known = self.tracks.len();
         for id in world.objects().skip(known) {
             self.tracks.push(Track { id, born: now, poses: Vec::new(), changes: Vec::new() });
@@ -127,6 +134,13 @@ impl Truth {
         let (before, after) =
             (index.saturating_sub(IN_PLAY_FRAMES), (index + IN_PLAY_FRAMES).min(track.changes.len() - 1));
         track.changes[before] != track.changes[after]
+    }
+
+    /// Whether it has moved in so many frames before.
+    pub fn has_moved(&self, object: usize, time: GameTime, frames: usize) -> bool {
+        let track = &self.tracks[object];
+        let index = track.index((time.micros() * HZ / 1_000_000).saturating_sub(self.first));
+        track.changes[index.saturating_sub(frames)] != track.changes[index]
     }
 
     /// Whether a room's world is this scene, at its present horizon; if not, what differs first.

@@ -4,6 +4,7 @@
 mod budget;
 mod connections;
 mod crossing;
+mod cubes;
 mod determinism;
 mod fuzz_corpora;
 mod hiding;
