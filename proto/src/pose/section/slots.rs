@@ -10,8 +10,8 @@ use crate::wire::WireError;
 
 /// The end, and the lengths 1 to 16 of a gap.
 const LENGTHS: [u16; 17] = starts(&[12, 16, 12, 8, 6, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-/// Window, old, absolute.
-const MODES: [u16; 3] = starts(&[250, 3, 3]);
+/// Window, old, absolute, by the mode of the pose before: what is new to a viewer comes in crowds.
+const MODES: [[u16; 3]; 3] = [starts(&[250, 3, 3]), starts(&[40, 208, 8]), starts(&[24, 4, 228])];
 /// What the end takes, at most: less than 8 bits.
 pub(super) const END_BYTES: usize = 1;
 
@@ -25,11 +25,13 @@ pub(super) struct Slots {
     next: u32,
     /// That it follows, of 65,536.
     chance: u16,
+    /// Of the last pose.
+    mode: Mode,
 }
 
 impl Default for Slots {
     fn default() -> Self {
-        Self { next: 0, chance: 49_152 }
+        Self { next: 0, chance: 49_152, mode: Mode::Window }
     }
 }
 
@@ -47,14 +49,15 @@ impl Slots {
             encoder.raw(gap & ((1 << (length - 1)) - 1), length - 1);
         }
         self.pass(gap);
-        write_one_of(mode as u32, &MODES, encoder);
+        write_one_of(mode as u32, &MODES[self.mode as usize], encoder);
+        self.mode = mode;
     }
 
     /// What a place takes at most, in bits: no probability is so low that its symbol takes more than is counted here.
     pub(super) fn bits_at_most(self, slot: u16, mode: Mode) -> usize {
         let gap = u32::from(slot).saturating_sub(self.next);
         let gap_bits = gap.checked_ilog2().map_or(0, |below_highest| 7 + below_highest as usize);
-        6 + gap_bits + if mode == Mode::Window { 1 } else { 7 }
+        6 + gap_bits + if mode == self.mode { 1 } else { 7 }
     }
 
     /// Writes that there are no more.
@@ -77,8 +80,9 @@ impl Slots {
         let slot = u16::try_from(self.next + gap).map_err(|_| WireError::OutOfRange { what: "slot of a pose" })?;
         self.pass(gap);
         let mut mode = 0;
-        decoder.one_of(&mut mode, &MODES);
-        Ok(Some((slot, [Mode::Window, Mode::Old, Mode::Absolute][mode as usize])))
+        decoder.one_of(&mut mode, &MODES[self.mode as usize]);
+        self.mode = [Mode::Window, Mode::Old, Mode::Absolute][mode as usize];
+        Ok(Some((slot, self.mode)))
     }
 
     fn pass(&mut self, gap: u32) {
@@ -135,6 +139,7 @@ mod tests {
                 most_bits += slots.bits_at_most(slot, mode);
                 places.push((slot, mode));
                 slots.pass(gap);
+                slots.mode = mode;
                 let bits = bytes_of(&places).len() * 8;
                 assert!(
                     bits <= most_bits + 8 * END_BYTES + 16,
