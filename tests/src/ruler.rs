@@ -19,6 +19,7 @@
 
 pub mod katamari;
 pub mod ours;
+pub mod snapshots;
 pub mod theirs;
 pub mod truth;
 

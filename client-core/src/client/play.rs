@@ -279,6 +279,11 @@ impl<V> Play<V> {
         self.simulated.stats()
     }
 
+    /// How many bodies the client's own physics has.
+    pub fn simulated_bodies(&self) -> usize {
+        self.simulated.bodies()
+    }
+
     /// What `Joined` said.
     pub fn rules(&self) -> &Rules {
         &self.rules

@@ -108,6 +108,11 @@ impl Simulated {
         Some(time_of(simulation.frame()? + FRAMES))
     }
 
+    /// How many bodies there are.
+    pub fn bodies(&self) -> usize {
+        self.simulation.as_ref().map_or(0, Simulation::bodies)
+    }
+
     /// What was counted so far.
     pub fn stats(&self) -> SimulationStats {
         self.simulation.as_ref().map(|simulation| simulation.stats().clone()).unwrap_or_default()

@@ -43,6 +43,11 @@ impl Simulated {
         None
     }
 
+    /// None.
+    pub fn bodies(&self) -> usize {
+        0
+    }
+
     /// Nothing.
     pub fn stats(&self) -> SimulationStats {
         SimulationStats::default()

@@ -9,20 +9,17 @@
 
 use std::time::Duration;
 
-use ambit_client_core::client::Client;
-use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::stats::SimulationStats;
-use ambit_game_server::logic::registry::Registry;
-use ambit_proto::games::cubes::{Arena, Driver, control, frame_at};
-use ambit_proto::ids::RoomId;
+use ambit_proto::games::cubes::{Arena, Driver, control};
 use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
-use ambit_proto::time::{GameTime, LocalTime};
+use ambit_proto::time::GameTime;
 
 use super::ours::SETTLING;
 use super::truth::{HZ, Truth};
 use super::{distance, quantile};
-use crate::sim::{System, wire};
+use crate::hands::{Hands, frames_of};
+use crate::sim::wire;
 
 /// See the module.
 pub const NEAR_M: f32 = 3.0;
@@ -57,87 +54,44 @@ struct Sample {
     at: [f32; 3],
 }
 
-/// A room at 60 ticks a second with these parameters besides, and its only player.
-struct Run {
-    system: System,
-    room: RoomId,
-    truth: Truth,
-    dice: Driver,
-    begun: LocalTime,
-    frames: u64,
-}
-
 /// Plays for so long.
 pub fn play(seed: u64, line: &Impairment, parameters: &[(&str, &str)], how_long: Duration) -> Katamari {
-    let mut run = Run::begin(seed, line, parameters);
+    let cubes = CUBES.to_string();
+    let own = [("cubes", &*cubes), ("tick", "60"), ("sync", "simulated"), ("size", "32x32")];
+    let mut hands = Hands::begin(seed, 1, line, &[&own[..], parameters].concat());
+    let (mut dice, mut truth) = (Driver::new(seed, 0), Truth::watching(hands.physics_frame() + 1));
+    let mut frame = |hands: &mut Hands, truth: &mut Truth| {
+        hands.frame(|_, frame, at| {
+            let wandering = dice.keys(frame, [at.x, at.y], ARENA);
+            Keymap(wandering.0 & 0b1111).with(control::ATTRACT, true)
+        });
+        truth.note(hands.physics_frame(), hands.system.room(hands.room).expect("it runs").world());
+    };
     for _ in 0..frames_of(SETTLING) {
-        run.frame();
+        frame(&mut hands, &mut truth);
     }
-    run.system.guest_mut(0).sent_to = Some(Vec::new());
+    hands.system.guest_mut(0).sent_to = Some(Vec::new());
     let mut samples = Vec::new();
     for _ in 0..frames_of(how_long) {
-        run.frame();
-        run.draw(&mut samples);
+        frame(&mut hands, &mut truth);
+        draw(&hands, &truth, &mut samples);
     }
-    let sent = run.system.guest_mut(0).sent_to.take().expect("tapped");
-    let simulation = run.system.guest(0).client.stats().simulation;
+    let sent = hands.system.guest_mut(0).sent_to.take().expect("tapped");
+    let simulation = hands.system.guest(0).client.stats().simulation;
     // What is in play may also be what moves a little later.
-    for _ in 0..frames_of(Duration::from_secs(1)) {
-        run.frame();
+    for _ in 0..HZ {
+        frame(&mut hands, &mut truth);
     }
-    let figures = judge(&run.truth, &samples);
     let bytes_per_s = (wire::bytes(&sent) as f32 / how_long.as_secs_f32()) as u64;
-    Katamari { bytes_per_s, most_bytes_in_a_second: wire::most_in_a_second(&sent), simulation, ..figures }
+    let most_bytes_in_a_second = wire::most_in_a_second(&sent);
+    Katamari { bytes_per_s, most_bytes_in_a_second, simulation, ..judge(&truth, &samples) }
 }
 
-fn frames_of(time: Duration) -> u64 {
-    time.as_millis() as u64 * HZ / 1_000
-}
-
-impl Run {
-    fn begin(seed: u64, line: &Impairment, parameters: &[(&str, &str)]) -> Self {
-        let mut system = System::new(seed, &Registry::standard());
-        let guest = system.arrive_with(ClientConfig { name: "ann".into(), ..ClientConfig::default() }, line);
-        let (cubes, seed_text) = (CUBES.to_string(), seed.to_string());
-        let size = format!("{}x{}", ARENA.width_m, ARENA.height_m);
-        let own = [("cubes", &*cubes), ("tick", "60"), ("sync", "simulated"), ("size", &size), ("seed", &seed_text)];
-        let room = system.gather(&[guest], "cubes", &[&own[..], parameters].concat());
-        // In the middle between two ticks, which are as far apart as the frames that follow.
-        let tick = system.room(room).expect("it runs").world().now();
-        system.run_until("a tick", |system| system.room(room).is_some_and(|room| room.world().now() > tick));
-        system.run_for(Duration::from_millis(8));
-        let first = frame_at(system.room(room).expect("it runs").world().now());
-        let begun = system.now();
-        Run { system, room, truth: Truth::watching(first + 1), dice: Driver::new(seed, 0), begun, frames: 0 }
-    }
-
-    /// A tick of the room, and a frame of the player and the client.
-    fn frame(&mut self) {
-        self.frames += 1;
-        let next = self.begun + Duration::from_micros(self.frames * 1_000_000 / HZ);
-        self.system.run_for(next.since(self.system.now()));
-        let world = self.system.room(self.room).expect("it runs").world();
-        let frame = frame_at(world.now());
-        self.truth.note(frame, world);
-        let [x, y, _] = self.truth.at(CUBES, world.now());
-        let wandering = Keymap(self.dice.keys(frame, [x, y], ARENA).0 & 0b1111);
-        self.system.input(0, wandering.with(control::ATTRACT, true));
-        self.system.with(0, Client::handle_timeout);
-    }
-
-    fn draw(&self, samples: &mut Vec<Sample>) {
-        let now = self.system.local(0);
-        let client = &self.system.guest(0).client;
-        let room = self.system.room(self.room).expect("it runs");
-        let viewer = room.network().viewers().next().expect("it plays").client;
-        let oracle = self.system.poses(self.room).expect("it has ticked");
-        for seen in client.objects() {
-            let object = oracle.object_of(viewer, seen.id).and_then(|object| self.truth.index_of(object));
-            let Some(object) = object.filter(|object| *object < CUBES) else { continue };
-            if let Some(drawn) = client.drawn(seen.id, now) {
-                let at = [drawn.position.x, drawn.position.y, drawn.position.z];
-                samples.push(Sample { object, shows: drawn.shows, at });
-            }
+fn draw(hands: &Hands, truth: &Truth, samples: &mut Vec<Sample>) {
+    let shows = hands.system.guest(0).client.shown_time(hands.system.local(0)).expect("it plays");
+    for (object, place) in hands.drawn(0) {
+        if let Some(object) = truth.index_of(object).filter(|object| *object < CUBES) {
+            samples.push(Sample { object, shows, at: [place.x, place.y, place.z] });
         }
     }
 }

@@ -90,6 +90,11 @@ impl Truth {
         }
     }
 
+    /// The last frame that is known.
+    pub fn last(&self) -> u64 {
+        self.first + self.tracks.iter().map(|track| track.born + track.poses.len()).max().unwrap_or(1) as u64 - 1
+    }
+
     /// How many objects there ever are.
     pub fn objects(&self) -> usize {
         self.tracks.len()

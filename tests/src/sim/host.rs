@@ -85,6 +85,13 @@ impl SimHost {
         self.rooms.iter().map(|(&id, room)| (id, room))
     }
 
+    /// Forgets what went into a room so far.
+    pub fn forget_recording(&mut self, room: RoomId) {
+        if let Some(room) = self.rooms.get_mut(&room) {
+            room.recording.clear();
+        }
+    }
+
     /// When the next room ticks.
     pub fn next_tick(&self) -> Option<LocalTime> {
         self.rooms.values().map(SimRoom::next_tick).min()

@@ -1,0 +1,162 @@
+//! Rooms of the game `cubes` that are played by hand: players press keys, which go the way of all inputs, and clients draw 60 times a second.
+//!
+//! Behind what the ruler says of a katamari, behind long runs ([`soak`]) and wide floors ([`wide`]). Everything happens on simulated time.
+//!
+//! Units: frames of a sixtieth of a second, in the middle between two of the room's physics frames.
+
+pub mod soak;
+pub mod wide;
+
+use std::hash::{DefaultHasher, Hash};
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::config::ClientConfig;
+use ambit_game_server::logic::registry::Registry;
+use ambit_proto::games::cubes::{FORMAT, frame_at};
+use ambit_proto::ids::{ClientId, ObjectId, RoomId};
+use ambit_proto::impair::Impairment;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::pose::Pose;
+use ambit_proto::space::Position;
+use ambit_proto::time::LocalTime;
+
+use crate::ruler::truth::HZ;
+use crate::sim::System;
+
+/// A room, and its players at their keys.
+pub struct Hands {
+    /// All of it.
+    pub system: System,
+    /// The room.
+    pub room: RoomId,
+    /// Where a bench reads the time, to tell how long clients compute.
+    pub clock: Option<fn() -> Duration>,
+    /// How long each of all clients' frames has taken, by that clock.
+    pub client_frames: Vec<Duration>,
+    players: usize,
+    begun: LocalTime,
+    frames: u64,
+}
+
+/// So many frames.
+pub fn frames_of(time: Duration) -> u64 {
+    time.as_millis() as u64 * HZ / 1_000
+}
+
+impl Hands {
+    /// So many players on such a line, in a room with these parameters.
+    pub fn begin(seed: u64, players: usize, line: &Impairment, parameters: &[(&str, &str)]) -> Self {
+        let mut system = System::new(seed, &Registry::standard());
+        let config = |player| ClientConfig { name: format!("p{player}"), ..ClientConfig::default() };
+        let guests: Vec<usize> = (0..players).map(|player| system.arrive_with(config(player), line)).collect();
+        let seed_text = seed.to_string();
+        let room = system.gather(&guests, "cubes", &[&[("seed", &*seed_text)], parameters].concat());
+        let now = |system: &System| system.room(room).expect("it runs").world().now();
+        let tick = now(&system);
+        system.run_until("a tick", |system| now(system) > tick);
+        system.run_for(Duration::from_secs(1) / (2 * HZ as u32));
+        let begun = system.now();
+        Hands { system, room, clock: None, client_frames: Vec::new(), players, begun, frames: 0 }
+    }
+
+    /// One more player arrives; in the room is who asks to be.
+    pub fn arrive(&mut self, line: &Impairment) -> usize {
+        self.players += 1;
+        self.system.arrive(&format!("p{}", self.players), line)
+    }
+
+    /// A frame goes by. `keys` says what the player of a guest holds, given the physics frame and where its cube is.
+    pub fn frame(&mut self, mut keys: impl FnMut(usize, u64, Position) -> Keymap) {
+        self.frames += 1;
+        let next = self.begun + Duration::from_micros(self.frames * 1_000_000 / HZ);
+        self.system.run_for(next.since(self.system.now()));
+        let frame = self.physics_frame();
+        for guest in 0..self.players {
+            let Some(avatar) = self.avatar(guest) else { continue };
+            let at = self.pose_of(avatar);
+            self.system.input(guest, keys(guest, frame, FORMAT.position(&at)));
+            let begun = self.clock.map(|clock| clock());
+            self.system.with(guest, Client::handle_timeout);
+            if let Some((clock, begun)) = self.clock.zip(begun) {
+                self.client_frames.push(clock().saturating_sub(begun));
+            }
+        }
+    }
+
+    /// All hands are off the keys for so long.
+    pub fn rest(&mut self, time: Duration) {
+        (0..frames_of(time)).for_each(|_| self.frame(|_, _, _| Keymap(0)));
+    }
+
+    /// The frame of the room's horizon.
+    pub fn physics_frame(&self) -> u64 {
+        frame_at(self.system.room(self.room).expect("it runs").world().now())
+    }
+
+    /// The cube of a guest, while it is in the room.
+    pub fn avatar(&self, guest: usize) -> Option<ObjectId> {
+        self.system.room(self.room)?.avatar(self.system.guest(guest).client.player()?)
+    }
+
+    /// What a guest is to the room, while it is connected.
+    pub fn client(&self, guest: usize) -> Option<ClientId> {
+        let player = self.system.guest(guest).client.player()?;
+        let mut viewers = self.system.room(self.room)?.network().viewers();
+        viewers.find(|viewer| viewer.player == player).map(|viewer| viewer.client)
+    }
+
+    /// The truth about an object, at the horizon.
+    pub fn pose_of(&self, object: ObjectId) -> Pose {
+        self.system.room(self.room).expect("it runs").world().pose(object)
+    }
+
+    /// What a guest's client draws: objects of the room, and where, in metres.
+    pub fn drawn(&self, guest: usize) -> Vec<(ObjectId, Position)> {
+        let (now, client) = (self.system.local(guest), &self.system.guest(guest).client);
+        let Some(viewer) = self.client(guest) else { return Vec::new() };
+        let oracle = self.system.poses(self.room).expect("it has ticked");
+        let place = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?.position));
+        client.objects().filter_map(|seen| place(seen.id)).collect()
+    }
+
+    /// Whether everything in the room lies still.
+    pub fn is_at_rest(&self) -> bool {
+        let world = self.system.room(self.room).expect("it runs").world();
+        world.objects().all(|object| world.pose(object).flag)
+    }
+
+    /// Checks that everything lies still, and that a guest draws all that it follows, each where it is: to a unit of the grid, along each axis.
+    pub fn check_rest(&self, guest: usize) -> Result<usize, String> {
+        let room = self.system.room(self.room).expect("it runs");
+        let viewer = self.client(guest).ok_or("it is not connected")?;
+        let drawn = self.drawn(guest);
+        let followed = room.network().interest().followed(viewer).count();
+        if drawn.len() != followed {
+            return Err(format!("guest {guest} draws {} of {followed} objects", drawn.len()));
+        }
+        for (object, place) in &drawn {
+            let pose = self.pose_of(*object);
+            let there = FORMAT.position(&pose);
+            let off = [place.x - there.x, place.y - there.y, place.z - there.z].map(f32::abs);
+            if !pose.flag || off.iter().any(|off| *off > 1.0 / f32::from(FORMAT.per_metre)) {
+                return Err(format!("guest {guest} draws {object:?} at {place:?}, and its pose is {pose:?}"));
+            }
+        }
+        Ok(drawn.len())
+    }
+
+    /// Adds all that there is to a hash: the poses of the room, and what clients draw.
+    pub fn hash_state(&self, hash: &mut DefaultHasher) {
+        let world = self.system.room(self.room).expect("it runs").world();
+        for object in world.objects() {
+            let Pose { at, turn, flag, motion, .. } = world.pose(object);
+            (object, at, turn, flag, motion.linear, motion.angular).hash(hash);
+        }
+        for guest in 0..self.players {
+            for (object, Position { x, y, z }) in self.drawn(guest) {
+                (object, [x, y, z].map(f32::to_bits)).hash(hash);
+            }
+        }
+    }
+}
