@@ -2,10 +2,11 @@
 //!
 //! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/cubes.md` with its curves. Everything happens on simulated time,
 //! so the figures are the same on every machine; only the time that a physics step takes is this machine's. `-- --quick` measures less, and
-//! writes nothing.
+//! writes nothing. Then come scenes that are only printed ([`scenes`]); their names, or `tables`, as arguments ask for some alone.
 
 mod chart;
 mod rows;
+mod scenes;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -33,7 +34,20 @@ packets, no smoothing, no acknowledgements; and snapshots of everything ten time
 ";
 
 fn main() {
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let asked = |name: &str| arguments.iter().any(|argument| argument == name);
+    let scenes = scenes::ALL.iter().filter(|(name, _)| asked(name));
+    if scenes.clone().count() > 0 {
+        return scenes.for_each(|(_, print)| print(quick));
+    }
+    tables(quick);
+    if !asked("tables") {
+        scenes::ALL.iter().for_each(|(_, print)| print(quick));
+    }
+}
+
+fn tables(quick: bool) {
     let mut page = INTRODUCTION.to_owned();
     let mut all = Vec::new();
     for jitter_ms in if quick { vec![0] } else { vec![0, 30] } {

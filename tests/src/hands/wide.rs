@@ -34,8 +34,7 @@ pub struct Surroundings {
 
 /// The room, once its players are far apart.
 pub fn begin(seed: u64, line: &Impairment, zones: (&str, &str)) -> Hands {
-    let parameters =
-        [("size", "320x320"), ("cubes", "9000"), ("spacing", "3"), ("inner", zones.0), ("outer", zones.1)];
+    let parameters = [("size", "320x320"), ("cubes", "9000"), ("spacing", "3"), ("inner", zones.0), ("outer", zones.1)];
     let mut hands = Hands::begin(seed, PLAYERS, line, &parameters);
     for _ in 0..frames_of(AWAY) {
         hands.frame(|guest, _, _| quarter(guest));
@@ -48,7 +47,9 @@ pub fn roam(hands: &mut Hands, seed: u64, time: Duration) {
     // A floor of its own for each: dice head for the middle of it.
     let around = Arena { width_m: 40.0, height_m: 40.0 };
     let centres: Vec<_> = (0..PLAYERS)
-        .map(|guest| hands.system.room(hands.room).expect("it runs").world().position(hands.avatar(guest).expect("it plays")))
+        .map(|guest| {
+            hands.system.room(hands.room).expect("it runs").world().position(hands.avatar(guest).expect("it plays"))
+        })
         .collect();
     let mut dice: Vec<_> = (0..PLAYERS as u64).map(|player| Driver::new(seed, player)).collect();
     for _ in 0..frames_of(time) {

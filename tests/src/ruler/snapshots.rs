@@ -50,7 +50,8 @@ pub fn scene(seed: u64, seconds: u64) -> Truth {
 
 /// What the snapshots of a scene take on a grid, without bases or with.
 pub fn measure(truth: &Truth, format: PoseFormat, level: Level, with_bases: bool) -> Bytes {
-    let mut line = Line { format, level, with_bases, known: vec![Kept::new(0); truth.objects()], scene: Scene::default() };
+    let mut line =
+        Line { format, level, with_bases, known: vec![Kept::new(0); truth.objects()], scene: Scene::default() };
     let (mut sum, mut bytes) = (0, Bytes::default());
     let frames = (1 + SETTLING_FRAMES..=truth.last()).step_by((HZ / SNAPSHOTS_HZ) as usize);
     for (number, frame) in (1..).zip(frames) {
@@ -103,11 +104,18 @@ impl Line {
             let window = header.acked.and_then(|acked| kept.base(&acked));
             let old = header.acked.and_then(|acked| kept.older_than(acked.window_start()));
             let base = window.or(old);
-            let is_known = base.is_some_and(|base| base.pose == *pose) && kept.newest().is_some_and(|newest| newest.pose == *pose);
+            let is_known =
+                base.is_some_and(|base| base.pose == *pose) && kept.newest().is_some_and(|newest| newest.pose == *pose);
             if is_known {
                 continue;
             }
-            let mode = if window.is_some() { Mode::Window } else if old.is_some() { Mode::Old } else { Mode::Absolute };
+            let mode = if window.is_some() {
+                Mode::Window
+            } else if old.is_some() {
+                Mode::Old
+            } else {
+                Mode::Absolute
+            };
             match header.level {
                 Level::Shared => {
                     let base = base.map(|base| (base.stamp, &base.pose));

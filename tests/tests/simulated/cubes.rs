@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ambit_proto::impair::Impairment;
 use ambit_proto::games::cubes::SNAPSHOT_FORMAT;
+use ambit_proto::impair::Impairment;
 use ambit_proto::pose::Level;
 use ambit_tests::hands::soak::Soak;
 use ambit_tests::hands::wide;
@@ -28,7 +28,8 @@ fn snapshots_of_a_hundred_and_four_cubes_take_fewer_bytes_than_the_literature_s(
     assert_eq!(truth.objects(), 104);
     for (name, format) in [("places", snapshots::PLACES), ("with velocities", SNAPSHOT_FORMAT)] {
         for level in [Level::Fine, Level::Shared] {
-            let [absolute, delta] = [false, true].map(|with_bases| snapshots::measure(&truth, format, level, with_bases));
+            let [absolute, delta] =
+                [false, true].map(|with_bases| snapshots::measure(&truth, format, level, with_bases));
             println!("{name}, {level:?}: absolute {absolute:?}, delta {delta:?}");
             assert!(absolute.snapshots >= 295 && delta.mean < absolute.mean / 3.0, "{name}, {level:?}");
             if format == snapshots::PLACES && level == Level::Shared {

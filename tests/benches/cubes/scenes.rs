@@ -1,0 +1,186 @@
+//! Scenes of their own, beside the tables: a katamari among 900 cubes, snapshots in bytes, a long run, a wide floor.
+//!
+//! `cargo bench -p ambit-tests --bench cubes -- katamari` prints one of them alone. Errors, bytes and counts are those of simulated time, the same on
+//! every machine; times are this machine's.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::logic::world::World;
+use ambit_game_server::record::{self, Header, Recording};
+use ambit_proto::games::cubes::{SNAPSHOT_FORMAT, frame_at, time_of};
+use ambit_proto::ids::PlayerId;
+use ambit_proto::impair::Impairment;
+use ambit_proto::pose::Level;
+use ambit_tests::hands::soak::Soak;
+use ambit_tests::hands::{Hands, wide};
+use ambit_tests::ruler::{katamari, snapshots};
+use ambit_tests::sim::wire;
+
+const SEED: u64 = 5;
+
+/// By name.
+pub(crate) const ALL: [(&str, fn(bool)); 4] =
+    [("katamari", print_katamari), ("snapshots", print_snapshots), ("soak", print_soak), ("wide", print_wide)];
+
+fn line(loss: u8) -> Impairment {
+    format!("delay=50ms,loss={loss}").parse().expect("a valid line")
+}
+
+/// 900 small cubes and a player who rolls them up, at 60 ticks a second and 256 kbit/s.
+fn print_katamari(quick: bool) {
+    let seconds = if quick { 10 } else { 60 };
+    println!("\n## Katamari: 900 cubes and a player's, {seconds} s, 60 ticks a second, 256 kbit/s, 50 ms each way\n");
+    println!(
+        "| loss % | interacting: e p50, p99 cm | at once | all in play: e p50, p99 cm | kB/s | fullest second, kB |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for loss in if quick { vec![0] } else { vec![0, 5, 13] } {
+        let run = katamari::play(SEED, &line(loss), &[("budget", "256")], Duration::from_secs(seconds));
+        println!(
+            "| {loss} | {:.2}, {:.2} | {}, at most {} | {:.2}, {:.2} | {:.1} | {:.1} |",
+            run.interacting.0 * 100.0,
+            run.interacting.1 * 100.0,
+            run.at_once.0,
+            run.at_once.1,
+            run.in_play.0 * 100.0,
+            run.in_play.1 * 100.0,
+            run.bytes_per_s as f32 / 1_000.0,
+            run.most_bytes_in_a_second as f32 / 1_000.0,
+        );
+    }
+}
+
+/// 104 cubes, ten times a second.
+fn print_snapshots(_: bool) {
+    println!("\n## Snapshots of 104 cubes, 10 a second for 30 s (reference 000: 1,005 bytes each)\n");
+    println!(
+        "| grid of 512 a metre | level | absolute: bytes on average, at most | delta: bytes on average, at most |"
+    );
+    println!("| --- | --- | --- | --- |");
+    let truth = snapshots::scene(SEED, 30);
+    for (name, format) in [("places", snapshots::PLACES), ("with velocities", SNAPSHOT_FORMAT)] {
+        for level in [Level::Shared, Level::Fine] {
+            let [absolute, delta] = [false, true].map(|bases| snapshots::measure(&truth, format, level, bases));
+            println!(
+                "| {name} | {level:?} | {:.0}, {} | {:.0}, {} |",
+                absolute.mean, absolute.most, delta.mean, delta.most
+            );
+        }
+    }
+}
+
+/// Ten minutes in rounds of two, 100 cubes and 4 players; all twice.
+fn print_soak(quick: bool) {
+    let (rounds, play) = if quick { (3, Duration::from_secs(20)) } else { (5, Duration::from_secs(110)) };
+    println!("\n## A long run: {rounds} rounds of {play:?} of play and a rest, 100 cubes, 4 players, 5 % loss\n");
+    println!("After each rest every client draws every cube where the room has it.\n");
+    let run = || {
+        let mut soak = Soak::begin(SEED, &line(5));
+        let rounds: Vec<_> = (0..rounds)
+            .map(|_| {
+                let mut took = Duration::ZERO;
+                let left = allocation_counter::measure(|| took = soak.round(play));
+                (took, left.count_current, left.bytes_current)
+            })
+            .collect();
+        (soak.state(), rounds)
+    };
+    let (state, left) = run();
+    for (round, (took, count, bytes)) in left.iter().enumerate() {
+        println!("- round {}: at rest within {took:?}; {count:+} allocations, {bytes:+} bytes", round + 1);
+    }
+    let grown: i64 = left[1..].iter().map(|(_, count, _)| count).sum();
+    println!("- allocations that are there at the end and were not after the first round: {grown:+}");
+    println!("- state after all: {state:016x}, and a second time: {:016x}", run().0);
+    for (name, cubes, size) in [("100 cubes", "100", "32x32"), ("900 cubes", "900", "32x32")] {
+        println!("- the game's step, {name}, 4 players driven by dice, for 10 minutes: {}", times(steps(cubes, size)));
+    }
+}
+
+/// 9,000 cubes, 4 players far apart.
+fn print_wide(quick: bool) {
+    println!("\n## A wide floor: 9,000 cubes on 320 x 320 m, 4 players far apart, 20 ticks a second\n");
+    let seconds = if quick { 5 } else { 30 };
+    for zones in [("1", "2"), ("3", "4")] {
+        let begun = now();
+        let mut hands = wide::begin(SEED, &line(0), zones);
+        println!(
+            "- inner={}, outer={}; in place after {:.1} s of this machine's time",
+            zones.0,
+            zones.1,
+            (now() - begun).as_secs_f32()
+        );
+        for guest in 0..4 {
+            hands.system.guest_mut(guest).sent_to = Some(Vec::new());
+        }
+        hands.clock = Some(now);
+        wide::roam(&mut hands, SEED, Duration::from_secs(seconds));
+        for (guest, around) in wide::surroundings(&hands).into_iter().enumerate() {
+            let bytes = wire::bytes(hands.system.guest(guest).sent_to.as_ref().expect("tapped")) / seconds;
+            println!("  - client {guest}: {around:?}, {:.1} kB/s", bytes as f32 / 1_000.0);
+        }
+        println!("  - a client's frame: {}", times(std::mem::take(&mut hands.client_frames)));
+        println!("  - a tick of the room, physics and all four clients: {}", times(ticks(&hands)));
+    }
+}
+
+/// How long the room's ticks take, all but the first: its recording is run again.
+fn ticks(hands: &Hands) -> Vec<Duration> {
+    let (recording, _) = hands.system.recording(hands.room).expect("it runs");
+    let mut recording = Recording::read(recording).expect("the room's own");
+    let begun = now();
+    let mut room = record::room(&recording.header, &Registry::standard()).expect("as before");
+    println!("  - the room made within {:?}", now() - begun);
+    let (mut times, mut outputs) = (Vec::new(), Vec::new());
+    while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own") {
+        outputs.clear();
+        let begun = now();
+        room.tick(at, &mut inputs, &mut outputs);
+        times.push(now() - begun);
+    }
+    println!("  - its first tick, with all cubes: {:?}", times.remove(0));
+    times
+}
+
+/// How long each step of the game takes, frame by frame: physics, and what it tells the world.
+fn steps(cubes: &str, size: &str) -> Vec<Duration> {
+    let parameters = [("cubes", cubes), ("size", size), ("tick", "60"), ("drive", "dice")];
+    let parameters = parameters.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let header = Header { seed: SEED, game: "cubes".into(), parameters, capacity: 64, ..Header::default() };
+    let (config, mut game) = Registry::standard().prepare(&header).expect("a room that can be made");
+    let mut world = World::new(&config, game.schema());
+    let (mut times, mut changes) = (Vec::new(), Vec::new());
+    for frame in 1..=600 * 60 {
+        world.begin_tick(time_of(frame));
+        if frame == 1 {
+            game.start(&mut world);
+            for player in 1..=4 {
+                let avatar = game.join(&mut world, PlayerId(player), "player");
+                world.set_owner(avatar, PlayerId(player));
+            }
+        }
+        let begun = now();
+        game.step(&mut world, Duration::from_secs(1) / 60);
+        times.push(now() - begun);
+        world.finish_tick();
+        changes.clear();
+        world.drain_changes(&mut changes);
+        assert_eq!(frame_at(world.now()), frame);
+    }
+    times
+}
+
+fn times(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let us = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e6;
+    format!("p50 {:.0} us, p99 {:.0} us, at most {:.0} us of {}", us(50), us(99), us(100), times.len())
+}
+
+/// On this machine's clock, from the first call on.
+#[expect(clippy::disallowed_methods, reason = "a bench measures")]
+fn now() -> Duration {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    BEGUN.get_or_init(Instant::now).elapsed()
+}
