@@ -48,6 +48,40 @@ fn twenty_bots_on_a_bad_line_lose_nothing_that_matters() -> Result<()> {
 }
 
 #[test]
+fn four_bots_roll_cubes_about_for_a_minute_on_a_bad_line() -> Result<()> {
+    let scratch = Scratch::new("cubes");
+    let server = Server::start(&scratch, &[])?;
+    let dump = scratch.path().join("dump.jsonl");
+    let impair = "loss=13,delay=40ms,jitter=10ms,seed=1";
+    let arguments =
+        ["--count", "4", "--seconds", "60", "--impair", impair, "--dump", dump.to_str().expect("a plain path")];
+    let summary = bots_of("cubes", &scratch, &server, &[&arguments[..], &["--game", "cubes"]].concat())?;
+    println!("4 bots among cubes for 60 s with {impair}: {summary}");
+    // What made no sense, what broke and what nobody heard of are errors.
+    assert_eq!((&summary["connected"], &summary["whole"], &summary["errors"]), (&4.into(), &4.into(), &0.into()));
+    // A hundred cubes and four players' each.
+    assert_eq!((&summary["enters"], &summary["leaves"], &summary["in_sight"]), (&416.into(), &0.into(), &104.0.into()));
+
+    let (mut own, mut pressed) = (std::collections::BTreeMap::new(), [0; 4]);
+    for line in std::fs::read_to_string(&dump)?.lines() {
+        let event: Value = serde_json::from_str(line)?;
+        let client = event["client"].as_u64().context("a client")? as usize;
+        match event["ev"].as_str() {
+            Some("error") => panic!("{event}"),
+            Some("enter") if event["own"] == true => _ = own.insert(client, event["id"].clone()),
+            Some("update") if own.get(&client) == Some(&event["id"]) => {
+                let held = ["left", "right", "up", "down", "attract", "repel"];
+                pressed[client] += held.iter().filter(|held| event["components"][**held] == true).count();
+            }
+            _ => {}
+        }
+    }
+    println!("keys of their own that the bots were told of as pressed: {pressed:?}");
+    assert!(pressed.iter().all(|pressed| *pressed > 10), "{pressed:?}");
+    Ok(())
+}
+
+#[test]
 fn bots_notice_that_their_server_has_died() -> Result<()> {
     let scratch = Scratch::new("deadserver");
     let server = Server::start(&scratch, &[])?;
@@ -84,9 +118,13 @@ fn two_hundred_bots_share_a_room() -> Result<()> {
 }
 
 fn bots(scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value> {
+    bots_of("crowd", scratch, server, arguments)
+}
+
+fn bots_of(profile: &str, scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    command.args(["--profile", "crowd", "--json", "--server", &server.world.to_string()]).args(arguments);
+    command.args(["--profile", profile, "--json", "--server", &server.world.to_string()]).args(arguments);
     last_line(&real::run(&mut command)?)
 }
 

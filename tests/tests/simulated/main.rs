@@ -5,6 +5,7 @@ mod budget;
 mod connections;
 mod crossing;
 mod cubes;
+mod cubes_players;
 mod determinism;
 mod fuzz_corpora;
 mod hiding;
