@@ -17,7 +17,8 @@ use crate::logic::registry::Registry;
 use crate::room::{Input, Output, Room};
 
 const MAGIC: &[u8; 8] = b"AMBITREC";
-const VERSION: u32 = 1;
+/// Datagrams are recorded as they came, so a new shape of these (`ambit_proto::message::VERSION`) is a new version here.
+const VERSION: u32 = 2;
 /// Longest text of a header or name, in bytes.
 const MAX_TEXT: usize = 4_096;
 /// A datagram is never longer.
@@ -51,9 +52,12 @@ pub struct Recorder {
 /// The bytes of a recording can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRecording {
-    /// It is something else, or of another version.
-    #[error("not a recording of version {VERSION}")]
+    /// It is something else.
+    #[error("not a recording of a room")]
     Foreign,
+    /// It was made by a server that spoke otherwise with its clients.
+    #[error("a recording of version {0}, and this build runs those of version {VERSION}: take the build that made it")]
+    Version(u32),
     /// It ends within an entry: the process died while writing.
     #[error("the recording ends within an entry")]
     Truncated,
@@ -100,7 +104,11 @@ impl<'a> Recording<'a> {
     /// Opens a recording.
     pub fn read(bytes: &'a [u8]) -> Result<Self, BadRecording> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(BadRecording::Foreign)?;
-        let rest = rest.strip_prefix(&VERSION.to_be_bytes()).ok_or(BadRecording::Foreign)?;
+        let (version, rest) = rest.split_first_chunk().ok_or(BadRecording::Truncated)?;
+        let version = u32::from_be_bytes(*version);
+        if version != VERSION {
+            return Err(BadRecording::Version(version));
+        }
         let (entry, rest) = split(rest)?.ok_or(BadRecording::Truncated)?;
         Ok(Recording { header: wire::decode(entry)?, rest })
     }
@@ -294,6 +302,17 @@ mod tests {
             assert!(ticks < 2, "{length} of {} bytes", bytes.len());
             assert!(matches!(end, Ok(None) | Err(BadRecording::Truncated)), "{length}: {end:?}");
         }
+    }
+
+    #[test]
+    fn a_recording_of_another_version_is_refused_with_both_numbers() {
+        let mut bytes = recording();
+        bytes[MAGIC.len() + 3] = 1;
+        let refused = Recording::read(&bytes).expect_err("it is of another version");
+        assert_eq!(refused, BadRecording::Version(1));
+        assert!(refused.to_string().starts_with("a recording of version 1, and this build runs those of version 2"));
+        bytes[0] = b'B';
+        assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
     }
 
     fn header() -> Header {

@@ -228,7 +228,7 @@ impl LobbySession {
     pub fn handle_message(&mut self, now: LocalTime, message: WorldToClient) {
         let request = message.request;
         match (self.state, message.body) {
-            (State::Greeting { .. }, Some(Told::Welcome(welcome))) => self.handle_welcome(welcome),
+            (State::Greeting { .. }, Some(Told::Welcome(welcome))) => self.handle_welcome(now, welcome),
             (State::Greeting { .. }, Some(Told::Error(error))) => self.handle_refused_hello(now, &error),
             (State::Greeting { .. } | State::Ready, Some(Told::Goodbye(goodbye))) => {
                 self.finish(protocol::name_of_number(goodbye.code), goodbye.message);
@@ -296,9 +296,11 @@ impl LobbySession {
         &self.resume_token
     }
 
-    fn handle_welcome(&mut self, welcome: pb::Welcome) {
+    fn handle_welcome(&mut self, now: LocalTime, welcome: pb::Welcome) {
         let room = welcome.room.map(RoomId);
         let lost = self.room.filter(|_| room.is_none());
+        let grace = Duration::from_millis(welcome.grace_ms.into());
+        let why = why_seat_is_gone(welcome.resumed, self.broken_since.map(|since| now.since(since)), grace);
         self.state = State::Ready;
         self.backoff.succeed();
         self.broken_since = None;
@@ -310,12 +312,11 @@ impl LobbySession {
             name: welcome.name,
             resumed: welcome.resumed,
             room,
-            grace: Duration::from_millis(welcome.grace_ms.into()),
+            grace,
             games: welcome.games.into_iter().map(Into::into).collect(),
         }));
         if let Some(room) = lost {
-            let message = "the seat was given up while the connection was broken".to_owned();
-            self.leave(0, room, codes::SESSION_EXPIRED.to_owned(), message);
+            self.leave(0, room, codes::SESSION_EXPIRED.to_owned(), why.to_owned());
         }
         self.room = room;
         self.resubscribe();
@@ -402,5 +403,17 @@ impl LobbySession {
 
     fn view(&mut self, event: ViewEvent) {
         self.outputs.push_back(LobbyOutput::View(event));
+    }
+}
+
+/// What has become of the seat of a player who is back, and what to do; a server keeps sessions for `grace`, unless it is another one.
+fn why_seat_is_gone(resumed: bool, broken: Option<Duration>, grace: Duration) -> &'static str {
+    if resumed {
+        "the seat was given up while the connection was broken; join the room anew if it is still there"
+    } else if broken.is_some_and(|broken| broken < grace) {
+        "the server was restarted and knows nothing of rooms and sessions before; make a room anew, or join one"
+    } else {
+        "the session ran out while the connection was broken, or the server was restarted; join the room anew if it is \
+         still there, else make one"
     }
 }

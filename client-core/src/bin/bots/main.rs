@@ -48,9 +48,9 @@ struct Args {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: u32,
 
-    /// How long they play together.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=86_400))]
-    seconds: u32,
+    /// How long they play together, in seconds.
+    #[arg(long, value_parser = seconds)]
+    seconds: Duration,
 
     /// How long they are in before the time begins, in seconds; then a line `measuring` is printed.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
@@ -170,7 +170,7 @@ fn plan(args: &Args) -> Plan {
     SystemRandom::new().fill(&mut key).expect("the system has random numbers");
     Plan {
         count: args.count as usize,
-        time: Duration::from_secs(args.seconds.into()),
+        time: args.seconds,
         settle: Duration::from_secs(args.settle.into()),
         room: args.room.clone().unwrap_or_else(|| format!("bots-{}", std::process::id())),
         game: args.game.clone(),
@@ -193,6 +193,14 @@ fn tell(args: &Args, outcome: &Outcome) -> ExitCode {
     if outcome.failure.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// A tenth of a second to a day.
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("expected seconds, 0.1 to 86400, like 30 or 0.5".to_owned()),
+    }
+}
+
 fn parameter(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
@@ -209,6 +217,15 @@ mod tests {
     #[test]
     fn the_flags_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn seconds_may_be_fractions() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("86400"), Ok(Duration::from_hours(24)));
+        for bad in ["", "0", "0.01", "-1", "nan", "inf", "86401", "30s"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -158,19 +158,28 @@ fn a_subscription_is_taken_up_again_and_its_list_is_news() {
 }
 
 #[test]
-fn a_seat_that_was_given_up_meanwhile_is_told() {
-    let mut scene = Scene::welcomed();
-    scene.join_room();
-    scene.lose_world();
-    scene.pass(ms(200));
-    scene.connect_world();
-    scene.welcome(false, None);
-    let left = scene.events().into_iter().find_map(|event| match event {
-        ViewEvent::Left { room, code, .. } => Some((room, code)),
-        _ => None,
-    });
-    assert_eq!(left, Some((RoomId(ROOM), "session_expired".to_owned())));
-    assert_eq!(scene.client.room(), None);
+fn a_seat_that_was_given_up_meanwhile_is_told_with_what_happened() {
+    // Whether the session went on, for how long the connection was broken, and what is said.
+    for (resumed, broken_ms, said) in [
+        (true, 200, "the seat was given up"),
+        (false, 200, "the server was restarted"),
+        (false, 31_000, "the session ran out while the connection was broken, or the server was restarted"),
+    ] {
+        let mut scene = Scene::welcomed();
+        scene.join_room();
+        scene.lose_world();
+        scene.pass(ms(broken_ms));
+        scene.connect_world();
+        scene.welcome(resumed, None);
+        let left = scene.events().into_iter().find_map(|event| match event {
+            ViewEvent::Left { room, code, message, .. } => Some((room, code, message)),
+            _ => None,
+        });
+        let (room, code, message) = left.expect("it is told");
+        assert_eq!((room, &*code), (RoomId(ROOM), "session_expired"));
+        assert!(message.starts_with(said) && message.contains("join"), "{message}");
+        assert_eq!(scene.client.room(), None);
+    }
 }
 
 #[test]
