@@ -46,8 +46,8 @@ use crate::replica::drawing::Drawing;
 use crate::replica::glide::length;
 use crate::rotation;
 use forward::forward;
+pub use prediction::Ahead;
 use prediction::Prediction;
-pub use prediction::{Ahead, OwnInput};
 use smoothing::Visual;
 
 /// Frames stepped in one call at most; if more are missing, they are skipped, and bodies put where they were last said to be.

@@ -19,7 +19,7 @@
 use std::time::Duration;
 
 use ambit_proto::ids::Seq;
-use ambit_proto::keymap::Keymap;
+use ambit_proto::keymap::{Keymap, Sample};
 use ambit_proto::message::{Effect, Input};
 use ambit_proto::time::{GameTime, LocalTime};
 
@@ -148,6 +148,11 @@ impl Inputs {
     /// What was done lately.
     pub fn own(&self) -> &OwnInputs {
         &self.own
+    }
+
+    /// What is done, and no datagram has told yet: one may leave at `now`, and another one `then`.
+    pub fn coming(&self, now: GameTime, then: GameTime) -> [Option<Sample>; 2] {
+        if self.telling == Telling::Silent { [None; 2] } else { self.samples.coming(now, then) }
     }
 
     fn fall_silent(&mut self) {

@@ -1,7 +1,8 @@
 //! What the player did lately, and when it takes effect: what a prediction of the own avatar goes by.
 //!
 //! Samples of the controls go in as they leave, and the host's word about when it took them; what was done, in order, comes out.
-//! Where the host has not said so yet, the time of the effect is the one that is to be expected ([`Expected`]).
+//! Where the host has not said so yet, the time of the effect is the one that is to be expected ([`Expected`]): as the host does it,
+//! what would press or release a control twice in one tick is for the next. What is held by ticks of the host says [`Presses`].
 //!
 //! Invariant: times of samples rise strictly, those of effects never fall. Bounds: [`KEPT`] and [`MOST`], but what holds at the
 //! beginning of that time stays known.
@@ -9,7 +10,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ambit_proto::keymap::{Keymap, Sample};
+use ambit_proto::keymap::{Keymap, Sample, Strokes};
 use ambit_proto::message::Effect;
 use ambit_proto::time::GameTime;
 
@@ -80,11 +81,63 @@ impl OwnInputs {
 
     /// What was done, the oldest first.
     pub fn iter(&self, expected: Expected) -> impl Iterator<Item = OwnInput> {
-        let mut latest = GameTime::ZERO;
-        self.samples.iter().map(move |&(Sample { at, keys }, known)| {
-            latest = latest.max(known.unwrap_or_else(|| expected.effect(at)));
-            OwnInput { at, keys, effect: latest, is_known: known.is_some() }
+        self.iter_with(expected, [])
+    }
+
+    /// The same, and what is yet to leave.
+    pub fn iter_with<const COMING: usize>(
+        &self,
+        expected: Expected,
+        coming: [Option<Sample>; COMING],
+    ) -> impl Iterator<Item = OwnInput> {
+        let coming = coming.into_iter().flatten().map(|sample| (sample, None));
+        let (mut latest, mut strokes) = (GameTime::ZERO, Strokes::default());
+        self.samples.iter().copied().chain(coming).map(move |(Sample { at, keys }, known)| {
+            let mut effect = latest.max(known.unwrap_or_else(|| expected.effect(at)));
+            if effect == latest && known.is_none() && !strokes.holds_for(keys) {
+                effect = (latest + expected.tick).whole_millis();
+            }
+            if effect > latest {
+                strokes.begin();
+            }
+            strokes.hold(keys);
+            latest = effect;
+            OwnInput { at, keys, effect, is_known: known.is_some() }
         })
+    }
+}
+
+/// What is pressed from when on, as a tick of the host takes it: what is held, or went down in that tick, be it ever so shortly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Presses(Vec<(GameTime, Keymap)>);
+
+impl Presses {
+    /// By these inputs, the oldest first, at a host whose ticks are `tick` apart.
+    pub fn by(inputs: impl IntoIterator<Item = OwnInput>, tick: Duration) -> Self {
+        let (mut held, mut strokes): (Vec<(GameTime, Keymap)>, _) = (Vec::new(), Strokes::default());
+        for OwnInput { keys, effect, .. } in inputs {
+            if held.last().is_some_and(|(last, _)| *last == effect) {
+                held.pop();
+            } else {
+                // What was only tapped is over at the next tick.
+                if let Some((last, _)) = held.last().filter(|_| strokes.pressed() != strokes.held()) {
+                    held.push((effect.min(*last + tick), strokes.held()));
+                }
+                strokes.begin();
+            }
+            strokes.hold(keys);
+            held.push((effect, strokes.pressed()));
+        }
+        if let Some((last, _)) = held.last().filter(|_| strokes.pressed() != strokes.held()) {
+            held.push((*last + tick, strokes.held()));
+        }
+        Presses(held)
+    }
+
+    /// At a horizon. Before all that is known nothing is pressed.
+    pub fn at(&self, t: GameTime) -> Keymap {
+        let newest = self.0.iter().rev().find(|(from, _)| *from <= t);
+        newest.map_or_else(Keymap::default, |(_, keys)| *keys)
     }
 }
 
@@ -120,11 +173,36 @@ mod tests {
         assert_eq!(told(&inputs).len(), MOST);
     }
 
+    #[test]
+    fn a_second_tap_is_expected_a_tick_later() {
+        let mut inputs = OwnInputs::default();
+        for (at, keys) in [(1_001, 1), (1_003, 0), (1_005, 1)] {
+            inputs.note(Sample { at: GameTime::from_millis(at), keys: Keymap(keys) });
+        }
+        assert_eq!(told(&inputs), [(1_001, 1_200, false), (1_003, 1_200, false), (1_005, 1_250, false)]);
+    }
+
+    #[test]
+    fn a_tap_is_pressed_for_a_tick_and_what_is_held_until_it_is_let_go() {
+        let input = |effect, keys| {
+            let effect = GameTime::from_millis(effect);
+            OwnInput { at: effect, keys: Keymap(keys), effect, is_known: true }
+        };
+        let inputs = [input(200, 2), input(300, 3), input(300, 2), input(350, 0), input(400, 4), input(400, 0)];
+        let held = Presses::by(inputs, Duration::from_millis(50));
+        let pressed = [199, 200, 299, 300, 349, 350, 399, 400, 449, 450, 900];
+        let pressed = pressed.map(|ms| held.at(GameTime::from_millis(ms)).0);
+        assert_eq!(pressed, [0, 2, 2, 3, 3, 0, 0, 4, 4, 0, 0]);
+    }
+
     fn told(inputs: &OwnInputs) -> Vec<(u64, u64, bool)> {
+        inputs.iter(expected()).map(|input| (input.at.millis(), input.effect.millis(), input.is_known)).collect()
+    }
+
+    /// Ticks at 950, 1000, 1050 ...; 30 ms to the host.
+    fn expected() -> Expected {
         let ms = Duration::from_millis;
-        let stamp = GameTime::from_millis(950);
-        let expected = Expected { way: ms(30), stamp, tick: ms(50), delay: ms(150) };
-        inputs.iter(expected).map(|input| (input.at.millis(), input.effect.millis(), input.is_known)).collect()
+        Expected { way: ms(30), stamp: GameTime::from_millis(950), tick: ms(50), delay: ms(150) }
     }
 
     fn sample(ms: u64) -> Sample {

@@ -31,7 +31,7 @@ use super::event::{About, Failure, ViewEvent};
 use super::game::{CommandError, GameOutput, Out};
 use super::happenings::{Happened, Happenings};
 use super::inputs::Line;
-use super::own_inputs::{Expected, OwnInput};
+use super::own_inputs::{Expected, OwnInput, Presses};
 use super::rules::Rules;
 use super::simulated::{Clocks, Simulated};
 use super::stats::{AgeByClass, Class, SimulationStats};
@@ -142,14 +142,12 @@ impl<V> Play<V> {
     /// From now on these keys are held, and the host is told so.
     pub fn input(&mut self, now: LocalTime, keys: Keymap, out: &mut Out) {
         self.uplinks.inputs.hold(keys);
-        self.simulated.press(self.clock.room_time(now), keys);
         self.flush(now, out);
     }
 
     /// All keys are let go; once the host knows, it is told no more of keys.
     pub fn release(&mut self, now: LocalTime, out: &mut Out) {
         self.uplinks.inputs.release();
-        self.simulated.press(self.clock.room_time(now), Keymap::default());
         self.flush(now, out);
     }
 
@@ -260,13 +258,24 @@ impl<V> Play<V> {
     /// What the player did in the last [`KEPT`](super::own_inputs::KEPT), oldest first, and when it takes effect; before the first, nothing
     /// was held, or what it was is long past.
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
-        let expected = Expected {
-            way: self.rtt().unwrap_or_default() / 2,
+        self.uplinks.inputs.own().iter(self.expected())
+    }
+
+    /// What the player presses, by ticks of the host, as far as that is known or to be expected.
+    fn presses(&self, now: LocalTime, room_now: GameTime) -> Presses {
+        let expected = self.expected();
+        let next = room_now + self.last_sent.map_or(Duration::ZERO, |sent| (sent + PACE).since(now));
+        let coming = self.uplinks.inputs.coming(next, next + PACE);
+        Presses::by(self.uplinks.inputs.own().iter_with(expected, coming), expected.tick)
+    }
+
+    fn expected(&self) -> Expected {
+        Expected {
+            way: self.rtt().unwrap_or_else(|| self.clock.rtt()) / 2,
             stamp: self.newest_stamp.unwrap_or(self.rules.now),
             tick: Duration::from_secs(1) / self.rules.tick_hz.max(1),
             delay: self.rules.delay,
-        };
-        self.uplinks.inputs.own().iter(expected)
+        }
     }
 
     /// How far the estimated room time may be off, if the ways to the host and back take different times.
@@ -467,7 +476,8 @@ impl<V> Play<V> {
             rtt: self.rtt().unwrap_or_else(|| self.clock.rtt()),
             stamp: self.newest_stamp.unwrap_or_default(),
         };
-        self.simulated.advance(clocks, &mut self.replica);
+        let presses = self.simulated.predicts().then(|| self.presses(now, room_now));
+        self.simulated.advance(clocks, presses.as_ref(), &mut self.replica);
         self.tell_replica(out);
     }
 

@@ -75,6 +75,15 @@ impl Samples {
         (Input::with_changes(sample.at, self.base, changes), (keys != before).then_some(sample))
     }
 
+    /// What the next samples will say, if a datagram leaves at `now` and another one `then`: changes that are yet to be told.
+    pub fn coming(&self, now: GameTime, then: GameTime) -> [Option<Sample>; 2] {
+        let (before, keys) = (self.last_keys(), self.next_keys());
+        let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
+        let next = Sample { at: now.whole_millis().max(after_last), keys };
+        let last = Sample { at: then.whole_millis().max(next.at + MILLISECOND), keys: self.held };
+        [Some(next).filter(|_| keys != before), Some(last).filter(|_| self.held != keys)]
+    }
+
     /// The datagram for which the last sample was taken has left.
     pub fn note_sent(&mut self, seq: Seq) {
         for change in self.waiting.iter_mut().rev().take_while(|change| change.told.is_none()) {
@@ -132,7 +141,13 @@ mod tests {
         samples.hold(A);
         samples.hold(NONE);
         assert!(samples.is_due());
+        let coming = |samples: &Samples| {
+            let coming = samples.coming(GameTime::from_millis(10), GameTime::from_millis(26));
+            coming.map(|sample| sample.map(|sample| (sample.at.millis(), sample.keys.0)))
+        };
+        assert_eq!(coming(&samples), [Some((10, 1)), Some((26, 0))]);
         assert_eq!(take(&mut samples, 10), [(10, 1)]);
+        assert_eq!(coming(&samples), [Some((11, 0)), None]);
         assert!(samples.is_due());
         assert_eq!(take(&mut samples, 26), [(10, 1), (26, 0)]);
         assert!(!samples.is_due());

@@ -4,7 +4,7 @@
 //! There is something to simulate in the game `cubes`, of the kinds that its schema declares as simulated; else all of this does
 //! nothing. `unsimulated` is the same without physics, for a build without that feature.
 //!
-//! Bound: [`INPUTS`] inputs of the player. Units: room time.
+//! Units: room time.
 
 use std::time::Duration;
 
@@ -13,15 +13,14 @@ use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::{Kind, Sync};
 use ambit_proto::time::GameTime;
 
+use super::own_inputs::Presses;
 use super::rules::Rules;
 use super::stats::SimulationStats;
 use crate::replica::Replica;
 use crate::replica::playout::Lag;
 use crate::replica::stir::{Kinds, Stir};
-use crate::simulation::{Ahead, Moment, OwnInput, Simulation};
+use crate::simulation::{Ahead, Moment, Simulation};
 
-/// Changes of what the player holds that are kept: more than somebody presses in the second that they are needed for.
-const INPUTS: usize = 64;
 /// Frames that may wait for a caller, while anything moves: less than the simulation catches up with in one call.
 const FRAMES: u64 = 6;
 
@@ -44,10 +43,8 @@ pub struct Simulated {
     simulation: Option<Simulation>,
     predict: bool,
     delay: Duration,
-    tick: Duration,
     /// How far ahead of room time the own cube is drawn.
     lead: Option<Lag>,
-    inputs: Vec<OwnInput>,
 }
 
 impl Simulated {
@@ -61,24 +58,17 @@ impl Simulated {
         let arena = Arena { width_m: rules.map.width_m, height_m: rules.map.height_m };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
         let simulation = replica.stir(kinds).then(|| Simulation::new(arena, tick_frames));
-        let tick = Duration::from_secs(1) / rules.tick_hz.max(1);
-        Simulated { simulation, predict, delay: rules.delay, tick, lead: None, inputs: Vec::new() }
+        Simulated { simulation, predict, delay: rules.delay, lead: None }
     }
 
-    /// The player holds these keys from now on.
-    pub fn press(&mut self, now: GameTime, keys: Keymap) {
-        let before = self.inputs.last().map_or_else(Keymap::default, |input| input.keys);
-        if self.simulation.is_none() || !self.predict || before == keys {
-            return;
-        }
-        if self.inputs.len() == INPUTS {
-            self.inputs.remove(0);
-        }
-        self.inputs.push(OwnInput { at: now, keys, effect: None });
+    /// Whether the own cube is drawn ahead, by what its player presses.
+    pub fn predicts(&self) -> bool {
+        self.predict && self.simulation.is_some()
     }
 
-    /// Simulates up to the time that is shown, and puts what is drawn into the replica.
-    pub fn advance<V>(&mut self, clocks: Clocks, replica: &mut Replica<V>) {
+    /// Simulates up to the time that is shown, and puts what is drawn into the replica; the own cube ahead, if it is known what its
+    /// player presses.
+    pub fn advance<V>(&mut self, clocks: Clocks, presses: Option<&Presses>, replica: &mut Replica<V>) {
         let Some(simulation) = &mut self.simulation else { return };
         while let Some(stir) = replica.poll_stir() {
             match stir {
@@ -90,13 +80,12 @@ impl Simulated {
         let Clocks { now, one_way, rtt, stamp } = clocks;
         let moment = Moment { shown: replica.lag().shown(now), heard: stamp + self.delay, rtt };
         let lead = lead(&mut self.lead, now, one_way + self.delay);
-        let (delay, tick, inputs) = (self.delay, self.tick, &self.inputs[..]);
-        let ahead = Ahead { horizon: now + lead, one_way, delay, tick, ticked: stamp, inputs };
+        let ahead = presses.map(|presses| Ahead { horizon: now + lead, presses });
         let keys = |id: u32, t: GameTime| {
             let held = component::HELD.iter().filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
             held.fold(Keymap::default(), |keys, (_, control)| keys.with(*control, true))
         };
-        simulation.advance(moment, self.predict.then_some(&ahead), &keys);
+        simulation.advance(moment, ahead.as_ref(), &keys);
         for (id, drawing) in simulation.changed() {
             replica.draw(id, drawing);
         }
@@ -140,6 +129,7 @@ mod tests {
 
     use super::*;
     use crate::client::event::Map;
+    use crate::client::own_inputs::OwnInput;
     use crate::replica::{Arrival, Mode};
 
     const DELAY: Duration = Duration::from_millis(150);
@@ -196,7 +186,7 @@ mod tests {
             scene.enter(PLAYER, &standing());
             scene.live(300);
             let before = scene.x();
-            scene.simulated.press(ms(scene.now), RIGHT);
+            scene.inputs = vec![scene.pressed(RIGHT)];
             scene.live(200);
             assert_eq!(scene.x() > before + 0.05, predict, "{}", scene.x() - before);
             let drawn = scene.replica.get(1).and_then(|seen| seen.drawn(ms(scene.now))).expect("it has a pose");
@@ -212,6 +202,7 @@ mod tests {
         now: u64,
         stamp: GameTime,
         heard: u64,
+        inputs: Vec<OwnInput>,
     }
 
     impl Scene {
@@ -225,7 +216,7 @@ mod tests {
             };
             let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, Mode::Full);
             let simulated = Simulated::new(&rules, predict, &mut replica);
-            Scene { simulated, replica, now: 1_000, stamp: GameTime::ZERO, heard: 0 }
+            Scene { simulated, replica, now: 1_000, stamp: GameTime::ZERO, heard: 0, inputs: Vec::new() }
         }
 
         fn enter(&mut self, kind: u8, pose: &Pose) {
@@ -248,9 +239,17 @@ mod tests {
             for now in self.now..=self.now + for_ms {
                 self.replica.advance(ms(now), &mut ());
                 let (one_way, rtt) = (Duration::from_millis(40), Duration::from_millis(80));
-                self.simulated.advance(Clocks { now: ms(now), one_way, rtt, stamp: self.stamp }, &mut self.replica);
+                let presses = Presses::by(self.inputs.iter().copied(), Duration::from_millis(50));
+                let presses = self.simulated.predicts().then_some(&presses);
+                let clocks = Clocks { now: ms(now), one_way, rtt, stamp: self.stamp };
+                self.simulated.advance(clocks, presses, &mut self.replica);
             }
             self.now += for_ms;
+        }
+
+        /// The player holds this from now on, and the host takes it at once.
+        fn pressed(&self, keys: Keymap) -> OwnInput {
+            OwnInput { at: ms(self.now), keys, effect: ms(self.now + 40 + 150), is_known: false }
         }
 
         fn x(&self) -> f32 {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ambit_proto::keymap::Keymap;
 use ambit_proto::time::GameTime;
 
+use super::own_inputs::Presses;
 use super::rules::Rules;
 use super::stats::SimulationStats;
 use crate::replica::Replica;
@@ -32,11 +32,13 @@ impl Simulated {
         Simulated
     }
 
-    /// Nothing comes of it.
-    pub fn press(&mut self, _: GameTime, _: Keymap) {}
+    /// It does not.
+    pub fn predicts(&self) -> bool {
+        false
+    }
 
     /// Nothing is drawn.
-    pub fn advance<V>(&mut self, _: Clocks, _: &mut Replica<V>) {}
+    pub fn advance<V>(&mut self, _: Clocks, _: Option<&Presses>, _: &mut Replica<V>) {}
 
     /// Never.
     pub fn next_due(&self) -> Option<GameTime> {

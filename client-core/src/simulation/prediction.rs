@@ -21,6 +21,7 @@ use ambit_proto::time::GameTime;
 
 use super::smoothing::Visual;
 use super::{Cube, frame_to_show, is_same, metres_between, read_keys_at};
+use crate::client::own_inputs::Presses;
 use crate::client::stats::SimulationStats;
 use crate::replica::drawing::Drawing;
 
@@ -31,32 +32,13 @@ const NEAR_M: f32 = 4.0;
 /// Copies are refreshed after so many frames.
 const REFRESH: u64 = 15;
 
-/// What the player held from a moment on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnInput {
-    /// When it was held from, in room time.
-    pub at: GameTime,
-    /// What.
-    pub keys: Keymap,
-    /// When it takes effect, once the host has said so.
-    pub effect: Option<GameTime>,
-}
-
 /// How far ahead the own cube is to be drawn, and by what.
 #[derive(Clone, Copy, Debug)]
 pub struct Ahead<'a> {
     /// The input horizon.
     pub horizon: GameTime,
-    /// The way to the host.
-    pub one_way: Duration,
-    /// The local lag.
-    pub delay: Duration,
-    /// Between two ticks of the host.
-    pub tick: Duration,
-    /// When the host has ticked, some time.
-    pub ticked: GameTime,
-    /// What the player held: about a second of it, by time.
-    pub inputs: &'a [OwnInput],
+    /// What its player presses, as far as that is known or to be expected.
+    pub presses: &'a Presses,
 }
 
 /// The main simulation.
@@ -94,24 +76,9 @@ pub(super) struct Prediction {
 }
 
 impl Ahead<'_> {
-    /// When an input takes effect, or is expected to: at the first tick after it has arrived, and the local lag.
-    fn effect_of(&self, input: &OwnInput) -> GameTime {
-        let arrives = input.at + self.one_way;
-        let since = arrives.since(self.ticked).as_micros() as u64;
-        let tick = self.tick.as_micros().max(1) as u64;
-        let read = if arrives <= self.ticked {
-            self.ticked.saturating_sub(self.tick * (self.ticked.since(arrives).as_micros() as u64 / tick) as u32)
-        } else {
-            self.ticked + Duration::from_micros(since.div_ceil(tick) * tick)
-        };
-        input.effect.unwrap_or(read + self.delay)
-    }
-
     /// What moves the player's cube in the step to a frame.
     fn keys_in(&self, frame: u64) -> Keymap {
-        let t = read_keys_at(frame);
-        let newest = self.inputs.iter().rev().find(|input| self.effect_of(input) <= t);
-        newest.map_or_else(Keymap::default, |input| input.keys)
+        self.presses.at(read_keys_at(frame))
     }
 }
 

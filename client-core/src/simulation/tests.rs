@@ -5,6 +5,7 @@ use ambit_proto::space::Position;
 use fastrand::Rng;
 
 use super::*;
+use crate::client::own_inputs::{Expected, OwnInput, Presses};
 use crate::replica::drawing::Drawn;
 
 const ARENA: Arena = Arena { width_m: 20.0, height_m: 20.0 };
@@ -380,7 +381,18 @@ impl Scene {
 
     /// The player holds this from now on; the host reads it a way later.
     fn press(&mut self, keys: Keymap) {
-        self.inputs.push(OwnInput { at: self.room_now(), keys, effect: None });
+        let at = self.room_now();
+        let way = Expected { way: WAY, stamp: self.ticked(), tick: self.tick(), delay: DELAY };
+        self.inputs.push(OwnInput { at, keys, effect: way.effect(at), is_known: false });
+    }
+
+    /// Some tick of the host.
+    fn ticked(&self) -> GameTime {
+        self.heard.saturating_sub(DELAY)
+    }
+
+    fn tick(&self) -> Duration {
+        Duration::from_micros(self.line.tick_frames * 1_000_000 / FRAMES_PER_S)
     }
 
     fn frame(&mut self) {
@@ -453,15 +465,8 @@ impl Scene {
             let held = flags.iter().rev().find(|(from, _)| id == PLAYER_ID && *from <= t);
             held.map_or_else(Keymap::default, |(_, keys)| *keys)
         };
-        let tick = Duration::from_micros(self.line.tick_frames * 1_000_000 / FRAMES_PER_S);
-        let ahead = Ahead {
-            horizon: shown + WAY + DELAY,
-            one_way: WAY,
-            delay: DELAY,
-            tick,
-            ticked: self.heard.saturating_sub(DELAY),
-            inputs: &self.inputs,
-        };
+        let presses = Presses::by(self.inputs.iter().copied(), self.tick());
+        let ahead = Ahead { horizon: shown + WAY + DELAY, presses: &presses };
         let moment = Moment { shown, heard: self.heard, rtt: 2 * WAY };
         self.client.advance(moment, self.predict.then_some(&ahead), &keys);
         let Some((_, truth)) = self.truth.iter().find(|(frame, _)| time_of(*frame) == shown) else { return };

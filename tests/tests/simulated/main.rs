@@ -13,5 +13,6 @@ mod inputs;
 mod interest;
 mod late_join;
 mod loss;
+mod prediction;
 mod script;
 mod throng;

@@ -1,0 +1,142 @@
+//! The own cube, drawn ahead (`--predict`): over a line that loses nothing, and with nothing in its way, it is drawn where the host will
+//! have it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::config::{ClientConfig, InputRate};
+use ambit_game_server::logic::registry::Registry;
+use ambit_proto::games::cubes::{FORMAT, control};
+use ambit_proto::ids::{ObjectId, RoomId};
+use ambit_proto::impair::Impairment;
+use ambit_proto::keymap::Keymap;
+use ambit_proto::space::Position;
+use ambit_proto::time::GameTime;
+use ambit_tests::sim::System;
+
+const STEP: Duration = Duration::from_millis(1);
+/// Of the floor, from whose middle one sets out.
+const MIDDLE_M: f32 = 30.0;
+/// So far from it one turns back.
+const LEASH_M: f32 = 15.0;
+
+#[test]
+fn without_loss_and_away_from_others_the_own_cube_is_drawn_where_the_host_will_have_it() {
+    for (seed, tick_hz, inputs) in [(1, "20", InputRate::Hz20), (2, "20", InputRate::Hz60), (3, "60", InputRate::Hz20)]
+    {
+        let mut scene = Scene::new(seed, tick_hz, inputs, "delay=50ms");
+        scene.play_for(Duration::from_secs(40));
+        let errors = scene.errors();
+        let stats = scene.system.guest(scene.guest).client.stats().simulation;
+        println!("{tick_hz} Hz, {inputs:?}: {errors:?}, {} reconciled", stats.reconciled.count());
+    }
+}
+
+struct Scene {
+    system: System,
+    rng: fastrand::Rng,
+    guest: usize,
+    room: RoomId,
+    avatar: ObjectId,
+    keys: Keymap,
+    next: Duration,
+    /// Where the host had the cube, by the horizon of its tick.
+    truth: BTreeMap<GameTime, Position>,
+    /// Where it was drawn, of which time, and how fast it was.
+    drawn: Vec<(GameTime, Position, [f32; 3])>,
+}
+
+/// In centimetres.
+#[derive(Debug)]
+#[expect(dead_code, reason = "they are printed")]
+struct Errors {
+    samples: usize,
+    p50: f32,
+    p90: f32,
+    p99: f32,
+    most: f32,
+}
+
+impl Scene {
+    fn new(seed: u64, tick_hz: &str, inputs: InputRate, line: &str) -> Self {
+        let mut system = System::new(seed, &Registry::standard());
+        let config = ClientConfig { name: "ann".into(), inputs, predict: true, ..ClientConfig::default() };
+        let line: Impairment = line.parse().expect("a line");
+        let guest = system.arrive_with(config, &line);
+        let room = system.gather(&[guest], "cubes", &[("cubes", "0"), ("size", "60x60"), ("tick", tick_hz)]);
+        system.run_for(Duration::from_secs(5));
+        let world = system.room(room).expect("it runs").world();
+        let avatar = world.objects().next().expect("there is a player's cube");
+        let (keys, next, truth, drawn) = Default::default();
+        Scene { system, rng: fastrand::Rng::with_seed(seed), guest, room, avatar, keys, next, truth, drawn }
+    }
+
+    fn play_for(&mut self, time: Duration) {
+        for step in 0..time.as_millis() as u32 {
+            if STEP * step >= self.next {
+                self.next += Duration::from_millis(self.rng.u64(60..900));
+                self.act();
+            }
+            self.system.run_for(STEP);
+            self.look();
+        }
+    }
+
+    /// Holds something else; now and then presses something so shortly that no datagram leaves meanwhile.
+    fn act(&mut self) {
+        let at = self.truth.last_key_value().map_or(Position::on_ground(MIDDLE_M, MIDDLE_M), |(_, at)| *at);
+        let way =
+            [(at.x, control::LEFT, control::RIGHT), (at.y, control::DOWN, control::UP)].map(|(at, less, more)| {
+                let wish = self.rng.i8(-1..=1);
+                let wish = if at < MIDDLE_M - LEASH_M {
+                    1
+                } else if at > MIDDLE_M + LEASH_M {
+                    -1
+                } else {
+                    wish
+                };
+                Keymap::default().with(less, wish < 0).with(more, wish > 0)
+            });
+        let held = Keymap(way[0].0 | way[1].0);
+        match self.rng.u8(..4) {
+            0 => {
+                self.system.input(self.guest, self.keys.with(control::JUMP, true));
+                self.system.input(self.guest, self.keys);
+            }
+            1 => {
+                self.system.input(self.guest, held);
+                self.system.input(self.guest, self.keys);
+            }
+            _ => {
+                self.keys = held;
+                self.system.input(self.guest, held);
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        let world = self.system.room(self.room).expect("it runs").world();
+        self.truth.insert(world.now(), FORMAT.position(&world.pose(self.avatar)));
+        self.system.with(self.guest, Client::handle_timeout);
+        let (now, client) = (self.system.local(self.guest), &self.system.guest(self.guest).client);
+        let own = client.objects().find(|seen| seen.is_own()).expect("in sight");
+        let drawn = client.drawn(own.id, now).expect("it has a pose");
+        self.drawn.push((drawn.shows, drawn.position, drawn.linear));
+    }
+
+    /// How far what was drawn was off at the horizons of the host's ticks.
+    fn errors(&self) -> Errors {
+        let mut errors: Vec<f32> = self.drawn.iter().filter_map(|drawn| self.error(drawn)).collect();
+        errors.sort_by(f32::total_cmp);
+        let at = |share: f32| 100.0 * errors[((errors.len() - 1) as f32 * share) as usize];
+        Errors { samples: errors.len(), p50: at(0.5), p90: at(0.9), p99: at(0.99), most: at(1.0) }
+    }
+
+    /// Of a picture within a millisecond of a horizon.
+    fn error(&self, &(shows, drawn, [dx, dy, dz]): &(GameTime, Position, [f32; 3])) -> Option<f32> {
+        let (&horizon, &truth) = self.truth.range(shows..).next().filter(|(horizon, _)| horizon.since(shows) < STEP)?;
+        let s = horizon.since(shows).as_secs_f32();
+        Some(truth.distance(Position::new(drawn.x + dx * s, drawn.y + dy * s, drawn.z + dz * s)))
+    }
+}
