@@ -101,7 +101,7 @@ impl Prediction {
         let drawn = self.frame.map(|frame| (frame, self.pose()));
         let target = frame_to_show(ahead.horizon).min(main.frame + MOST).max(drawn.map_or(0, |(frame, _)| frame));
         if self.is_off(main, ahead) {
-            self.begin_at(main);
+            self.begin_at(main, ahead, keys);
             let until = drawn.map_or(main.frame, |(frame, _)| frame);
             for frame in main.frame + 1..=until.min(main.frame + MOST) {
                 self.step(frame, ahead, keys);
@@ -144,8 +144,9 @@ impl Prediction {
             || self.past.iter().any(|past| past.frame > main.frame && past.keys != ahead.keys_in(past.frame))
     }
 
-    /// Takes over the main simulation's state.
-    fn begin_at(&mut self, main: Main<'_>) {
+    /// Takes over the main simulation's state: that of the frame before first, since what touches what (and so, what one can jump off)
+    /// is known from the last step alone.
+    fn begin_at(&mut self, main: Main<'_>, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
         let body = main.cubes[&self.own].body.expect("the caller has looked");
         let here = FORMAT.position(&main.physics.pose(body));
         let is_near = |body: Body| FORMAT.position(&main.physics.pose(body)).distance(here) <= NEAR_M;
@@ -155,27 +156,39 @@ impl Prediction {
         }
         for (id, cube) in main.cubes {
             let Some(body) = near(id) else { continue };
-            let pose = main.physics.pose(body);
+            let before = cube.past.iter().rev().find(|(frame, _)| *frame < main.frame);
+            let pose = before.map_or_else(|| main.physics.pose(body), |(_, pose)| *pose);
             match self.bodies.get(id) {
                 Some(&copy) => self.physics.set_pose(copy, &pose),
                 None => _ = self.bodies.insert(*id, self.physics.add(cube.kind, &pose)),
             }
         }
+        self.steer(main.frame, ahead, keys);
+        self.physics.step();
+        for (id, &copy) in &self.bodies {
+            let body = near(id).expect("what is copied is near");
+            self.physics.set_pose(copy, &main.physics.pose(body));
+        }
         self.past.clear();
         (self.frame, self.since) = (Some(main.frame), main.frame);
-        self.remember(main.frame, Keymap::default());
+        self.remember(main.frame, ahead.keys_in(main.frame));
     }
 
     fn step(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
-        for (&id, &body) in &self.bodies {
-            if self.physics.kind(body) == PLAYER {
-                let held = |frame| if id == self.own { ahead.keys_in(frame) } else { keys(id, read_keys_at(frame)) };
-                self.physics.steer(body, Keys { previous: held(frame - 1), current: held(frame) });
-            }
-        }
+        self.steer(frame, ahead, keys);
         self.physics.step();
         self.frame = Some(frame);
         self.remember(frame, ahead.keys_in(frame));
+    }
+
+    /// For the step to a frame.
+    fn steer(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+        for (&id, &body) in &self.bodies {
+            if self.physics.kind(body) == PLAYER {
+                let held = |frame| if id == self.own { ahead.keys_in(frame) } else { keys(id, read_keys_at(frame)) };
+                self.physics.steer(body, Keys { previous: held(frame.saturating_sub(1)), current: held(frame) });
+            }
+        }
     }
 
     fn remember(&mut self, frame: u64, keys: Keymap) {
