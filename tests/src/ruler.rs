@@ -57,6 +57,9 @@ pub struct Ruler<'t> {
     last: Vec<Vec<Option<Drawn>>>,
     errors: Vec<f32>,
     jumps: Vec<f32>,
+    /// The truth's newest time, and how far behind it pictures were.
+    now: GameTime,
+    behind_ms: Vec<f32>,
     rests: u64,
     wrong: u64,
     longest_wrong: u32,
@@ -71,6 +74,8 @@ pub struct Figures {
     pub error_p99: f32,
     /// In metres.
     pub jump_p999: f32,
+    /// How long after it happened something is drawn, in milliseconds.
+    pub behind_p50_ms: f32,
     /// Of samples of objects at rest.
     pub wrong_share: f32,
     /// The longest that an object stayed wrong at rest.
@@ -92,7 +97,13 @@ impl<'t> Ruler<'t> {
     /// For so many clients.
     pub fn new(truth: &'t Truth, clients: usize) -> Self {
         let last = vec![vec![None; truth.objects()]; clients];
-        Ruler { truth, last, errors: Vec::new(), jumps: Vec::new(), rests: 0, wrong: 0, longest_wrong: 0 }
+        let (errors, jumps, now, behind_ms) = Default::default();
+        Ruler { truth, last, errors, jumps, now, behind_ms, rests: 0, wrong: 0, longest_wrong: 0 }
+    }
+
+    /// By now, this has happened.
+    pub fn tick(&mut self, now: GameTime) {
+        self.now = now;
     }
 
     /// A client draws an object, in its newest frame.
@@ -108,6 +119,7 @@ impl<'t> Ruler<'t> {
         self.wrong += u64::from(wrong);
         if error > 0.001 || self.truth.is_in_play(object, shows) {
             self.errors.push(error);
+            self.behind_ms.push(self.now.since(shows).as_secs_f32() * 1_000.0);
             if let Some(before) = before.filter(|before| before.shows < shows) {
                 let change: [f32; 3] =
                     std::array::from_fn(|axis| at[axis] - before.at[axis] - (truth[axis] - before.truth[axis]));
@@ -123,6 +135,7 @@ impl<'t> Ruler<'t> {
             error_p50: quantile(&mut self.errors, 0.5),
             error_p99: quantile(&mut self.errors, ERRORS),
             jump_p999: quantile(&mut self.jumps, JUMPS),
+            behind_p50_ms: quantile(&mut self.behind_ms, 0.5),
             wrong_share: self.wrong as f32 / self.rests.max(1) as f32,
             wrong_s: self.longest_wrong as f32 / truth::HZ as f32,
             bytes_per_s,

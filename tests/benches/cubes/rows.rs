@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::replica::playout::Render;
 use ambit_proto::games::cubes::Arena;
 use ambit_proto::impair::Impairment;
 use ambit_tests::ruler::ours::{Play, Watched};
@@ -11,14 +12,15 @@ use ambit_tests::ruler::{Figures, theirs};
 
 /// In per cent.
 pub(crate) const LOSSES: [f32; 9] = [0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0];
+pub(crate) const FEW_LOSSES: [f32; 3] = [0.0, 30.0, 60.0];
 const SEED: u64 = 5;
 const CUBES: usize = 100;
 const PLAYERS: usize = 4;
 const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
 const DELAY: Duration = Duration::from_millis(50);
 
-pub(crate) const HEAD: &str = "| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | kB/s | visible |\n\
-                        | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+pub(crate) const HEAD: &str = "| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | behind ms | kB/s | visible |\n\
+                        | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
 /// Who shows it, and how often it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +69,13 @@ impl fmt::Display for Row {
         let cm = |metres: f32| format!("{:.2}", metres * 100.0);
         writeln!(
             f,
-            "| {loss} | {scheme} | {} | {} | {} | {:.2} | {:.1} | {:.1} | {} |",
+            "| {loss} | {scheme} | {} | {} | {} | {:.2} | {:.1} | {:.0} | {:.1} | {} |",
             cm(figures.error_p50),
             cm(figures.error_p99),
             cm(figures.jump_p999),
             figures.wrong_share * 100.0,
             figures.wrong_s,
+            figures.behind_p50_ms,
             figures.bytes_per_s / 1_000.0,
             if figures.is_visible() { "yes" } else { "no" },
         )
@@ -113,7 +116,7 @@ fn play(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> Play 
     Play {
         seed: SEED,
         parameters: vec![("tick", tick.to_string()), ("sync", sync.to_owned())],
-        client: ClientConfig::default(),
+        client: ClientConfig { render: Render::Adaptive, ..ClientConfig::default() },
         players: PLAYERS,
         cubes: CUBES,
         arena: ARENA,

@@ -12,7 +12,7 @@ use ambit_client_core::client::config::ClientConfig;
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Recording;
 use ambit_game_server::room::Input;
-use ambit_proto::games::cubes::{Arena, frame_at};
+use ambit_proto::games::cubes::{Arena, frame_at, time_of};
 use ambit_proto::ids::{ObjectId, RoomId};
 use ambit_proto::impair::Impairment;
 
@@ -133,7 +133,8 @@ impl Watched {
     pub fn measure(&mut self, truth: &Truth) -> Figures {
         let mut ruler = Ruler::new(truth, self.play.players);
         let before = self.sent();
-        for _ in self.frames.0..self.frames.1 {
+        for frame in self.frames.0..self.frames.1 {
+            ruler.tick(time_of(frame + 1));
             self.system.run_for(Duration::from_nanos(1_000_000_000 / HZ));
             let room = self.system.room(self.room).expect("it runs");
             if let Err(difference) = truth.holds(room.world()) {

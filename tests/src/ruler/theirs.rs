@@ -86,6 +86,7 @@ pub fn state_sync(take: &Take<'_>, packets_per_s: u64) -> Figures {
     let mut priorities = vec![0_u32; take.truth.objects()];
     let mut bytes = 0;
     for frame in take.frames.0..=take.frames.1 {
+        ruler.tick(time_of(frame));
         if (frame - take.frames.0).is_multiple_of(frames_a_packet) {
             let chosen = choose(take.truth, frame, &mut priorities);
             for client in &mut clients {
@@ -191,6 +192,7 @@ pub fn snapshots(take: &Take<'_>) -> Figures {
     let mut clients: Vec<_> = (0..take.clients).map(|client| Interpolating::new(take.path(client))).collect();
     let mut bytes = 0;
     for frame in take.frames.0..=take.frames.1 {
+        ruler.tick(time_of(frame));
         if (frame - take.frames.0).is_multiple_of(HZ / SNAPSHOTS_HZ) {
             for client in &mut clients {
                 bytes += HEADER_BYTES + SNAPSHOT_BYTES * take.truth.objects() / 104;
