@@ -480,7 +480,7 @@ impl Simulation {
             return;
         };
         let mut prediction = self.prediction.take().unwrap_or_else(|| Prediction::new(self.arena, own));
-        let main = prediction::Main { physics: &self.physics, cubes: &self.cubes, frame };
+        let main = prediction::Main { physics: &self.physics, cubes: &self.cubes, held: &self.held, frame };
         prediction.advance(main, shown, ahead, keys, &mut self.stats);
         self.prediction = Some(prediction);
         self.changed.push(own);

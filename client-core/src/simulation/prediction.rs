@@ -1,12 +1,13 @@
 //! The own cube, drawn ahead: where it will be when what the player does now takes effect.
 //!
-//! The player's inputs and the main simulation go in, a picture of the own cube comes out. A second, small physics holds copies of the
+//! What the player presses and the main simulation go in, a picture of the own cube comes out. A second, small physics holds copies of the
 //! own cube and of what lies near it, and runs ahead of the main one to the input horizon: room time, the way to the host and the
 //! local lag. When a word of the host's about the own cube differs from what was foretold for its frame, when it rests elsewhere or an input
-//! takes effect in a frame that was foretold without it, all copies set to the main simulation's state and the inputs since then are replayed (reconciliation); the
-//! picture's jump is smoothed away. Copies are refreshed now and then in any case.
+//! takes effect in another frame than was foretold, all copies are set to the main simulation's state, and the frames since then
+//! are replayed (reconciliation): by the inputs whose effect the host has told or is expected to, and by what it has said of
+//! frames that are yet to be shown. The picture's jump is smoothed away. Copies are refreshed now and then in any case.
 //!
-//! What others do beyond the main simulation's frame is not known: they go on holding what they held.
+//! What others do beyond the host's last word is not known: they go on holding what they held.
 //!
 //! Bound: [`MOST`] frames ahead, so as many steps a call, of bodies within [`NEAR_M`]. Units: frames, metres. Source: reference 000
 //! (local prediction of one's own cube with reconciliation), 004 (replay).
@@ -46,6 +47,8 @@ pub struct Ahead<'a> {
 pub(super) struct Main<'m> {
     pub(super) physics: &'m Physics,
     pub(super) cubes: &'m BTreeMap<u32, Cube>,
+    /// The host's words about frames to come, by frame and id.
+    pub(super) held: &'m BTreeMap<(u64, u32), Pose>,
     pub(super) frame: u64,
 }
 
@@ -105,6 +108,7 @@ impl Prediction {
             let until = drawn.map_or(main.frame, |(frame, _)| frame);
             for frame in main.frame + 1..=until.min(main.frame + MOST) {
                 self.step(frame, ahead, keys);
+                self.put_as_told(main, frame);
             }
             self.correct(drawn.map(|(_, pose)| pose), stats);
         }
@@ -133,7 +137,8 @@ impl Prediction {
             return true;
         }
         let own = &main.cubes[&self.own];
-        let (Some(body), Some((told_at, told))) = (own.body, own.told) else { return false };
+        let newest = own.newest.and_then(|(frame, _)| Some((frame, *main.held.get(&(frame, self.own))?)));
+        let (Some(body), Some((told_at, told))) = (own.body, newest.or(own.told)) else { return false };
         let contradicts = |frame, told: &Pose| {
             self.past.iter().any(|foretold| foretold.frame == frame && !is_same(&foretold.pose, told))
         };
@@ -172,6 +177,18 @@ impl Prediction {
         self.past.clear();
         (self.frame, self.since) = (Some(main.frame), main.frame);
         self.remember(main.frame, ahead.keys_in(main.frame));
+    }
+
+    /// What the host has said of a frame already needs no guess.
+    fn put_as_told(&mut self, main: Main<'_>, frame: u64) {
+        for ((_, id), pose) in main.held.range((frame, 0)..=(frame, u32::MAX)) {
+            if let Some(&copy) = self.bodies.get(id) {
+                self.physics.set_pose(copy, pose);
+            }
+        }
+        if let Some(foretold) = self.past.back_mut() {
+            foretold.pose = self.physics.pose(self.bodies[&self.own]);
+        }
     }
 
     fn step(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {

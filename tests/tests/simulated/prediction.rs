@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
+use ambit_client_core::replica::Seen;
 use ambit_game_server::logic::registry::Registry;
 use ambit_proto::games::cubes::{FORMAT, control, frame_at, time_of};
 use ambit_proto::ids::{ObjectId, RoomId};
@@ -28,10 +29,11 @@ fn without_loss_and_away_from_others_the_own_cube_is_drawn_where_the_host_will_h
         let mut scene = Scene::new(seed, tick_hz, inputs, "delay=50ms");
         scene.play_for(Duration::from_secs(40));
         let errors = scene.errors();
-        for d in &scene.drawn { if let Some(e)=scene.error(d) && e > 0.005 { println!("  {:?} off {:.1} cm", d.0, e*100.0); } }
-        for i in &scene.log { println!("{i}"); }
         let stats = scene.system.guest(scene.guest).client.stats().simulation;
         println!("{tick_hz} Hz, {inputs:?}: {errors:?}, {} reconciled", stats.reconciled.count());
+        assert!(errors.samples > 700, "{errors:?}");
+        // An input that arrives at the very moment of a tick may be expected at the wrong one, until the host has said so.
+        assert!(errors.p50 < 0.1 && errors.p90 < 0.5 && errors.p99 < 3.0, "{errors:?}");
     }
 }
 
@@ -47,12 +49,11 @@ struct Scene {
     truth: BTreeMap<GameTime, Position>,
     /// Where it was drawn, of which time, and how fast it was.
     drawn: Vec<(GameTime, Position, [f32; 3])>,
-    log: Vec<String>, eff: BTreeMap<GameTime,(GameTime,bool)>,
 }
 
 /// In centimetres.
 #[derive(Debug)]
-#[expect(dead_code, reason = "they are printed")]
+#[expect(dead_code, reason = "some are only printed")]
 struct Errors {
     samples: usize,
     p50: f32,
@@ -71,8 +72,8 @@ impl Scene {
         system.run_for(Duration::from_secs(5));
         let world = system.room(room).expect("it runs").world();
         let avatar = world.objects().next().expect("there is a player's cube");
-        let (keys, next, truth, drawn, log, eff) = Default::default();
-        Scene { system, rng: fastrand::Rng::with_seed(seed), guest, room, avatar, keys, next, truth, drawn, log, eff }
+        let (keys, next, truth, drawn) = Default::default();
+        Scene { system, rng: fastrand::Rng::with_seed(seed), guest, room, avatar, keys, next, truth, drawn }
     }
 
     fn play_for(&mut self, time: Duration) {
@@ -123,8 +124,7 @@ impl Scene {
         self.truth.insert(time_of(frame_at(world.now())), FORMAT.position(&world.pose(self.avatar)));
         self.system.with(self.guest, Client::handle_timeout);
         let (now, client) = (self.system.local(self.guest), &self.system.guest(self.guest).client);
-        for i in client.own_inputs() { let b=self.eff.insert(i.at,(i.effect,i.is_known)); if b.is_none_or(|b| b.0!=i.effect) { self.log.push(format!("at {:?} room {:?}: sample {:?} keys {:b} effect {:?} known {} before {:?}", now, client.room_time(now), i.at, i.keys.0, i.effect, i.is_known, b)); } }
-        let own = client.objects().find(|seen| seen.is_own()).expect("in sight");
+        let own = client.objects().find(Seen::is_own).expect("in sight");
         let drawn = client.drawn(own.id, now).expect("it has a pose");
         self.drawn.push((drawn.shows, drawn.position, drawn.linear));
     }
