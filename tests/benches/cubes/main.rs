@@ -38,13 +38,19 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let asked = |name: &str| arguments.iter().any(|argument| argument == name);
-    let scenes = scenes::ALL.iter().filter(|(name, _)| asked(name));
-    if scenes.clone().count() > 0 {
-        return scenes.for_each(|(_, print)| print(quick));
+    let mut some = false;
+    for (_, print) in scenes::ALL.into_iter().filter(|(name, _)| asked(name)) {
+        print(quick);
+        some = true;
+    }
+    if some {
+        return;
     }
     tables(quick);
     if !asked("tables") {
-        scenes::ALL.iter().for_each(|(_, print)| print(quick));
+        for (_, print) in scenes::ALL {
+            print(quick);
+        }
     }
 }
 

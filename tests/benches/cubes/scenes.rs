@@ -20,8 +20,11 @@ use ambit_tests::sim::wire;
 
 const SEED: u64 = 5;
 
+/// Prints a scene's figures, of fewer seconds if that is asked for.
+pub(crate) type Print = fn(bool);
+
 /// By name.
-pub(crate) const ALL: [(&str, fn(bool)); 4] =
+pub(crate) const ALL: [(&str, Print); 4] =
     [("katamari", print_katamari), ("snapshots", print_snapshots), ("soak", print_soak), ("wide", print_wide)];
 
 fn line(loss: u8) -> Impairment {
@@ -110,7 +113,7 @@ fn print_wide(quick: bool) {
             "- inner={}, outer={}; in place after {:.1} s of this machine's time",
             zones.0,
             zones.1,
-            (now() - begun).as_secs_f32()
+            since(begun).as_secs_f32()
         );
         for guest in 0..4 {
             hands.system.guest_mut(guest).sent_to = Some(Vec::new());
@@ -132,13 +135,13 @@ fn ticks(hands: &Hands) -> Vec<Duration> {
     let mut recording = Recording::read(recording).expect("the room's own");
     let begun = now();
     let mut room = record::room(&recording.header, &Registry::standard()).expect("as before");
-    println!("  - the room made within {:?}", now() - begun);
+    println!("  - the room made within {:?}", since(begun));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());
     while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own") {
         outputs.clear();
         let begun = now();
         room.tick(at, &mut inputs, &mut outputs);
-        times.push(now() - begun);
+        times.push(since(begun));
     }
     // It puts all cubes there, and then the physics looks at each for the first time.
     println!("  - its first tick: {:?}, its second: {:?}", times.remove(0), times.remove(0));
@@ -164,7 +167,7 @@ fn steps(cubes: &str, size: &str) -> Vec<Duration> {
         }
         let begun = now();
         game.step(&mut world, Duration::from_secs(1) / 60);
-        times.push(now() - begun);
+        times.push(since(begun));
         world.finish_tick();
         changes.clear();
         world.drain_changes(&mut changes);
@@ -177,6 +180,11 @@ fn times(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let us = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e6;
     format!("p50 {:.0} us, p99 {:.0} us, at most {:.0} us of {}", us(50), us(99), us(100), times.len())
+}
+
+/// This machine's time since then.
+fn since(begun: Duration) -> Duration {
+    now().saturating_sub(begun)
 }
 
 /// On this machine's clock, from the first call on.
