@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::replica::drawing::Drawn;
 use ambit_game_server::logic::registry::Registry;
 use ambit_proto::games::cubes::{FORMAT, frame_at};
 use ambit_proto::ids::{ClientId, ObjectId, RoomId};
@@ -111,13 +112,13 @@ impl Hands {
         self.system.room(self.room).expect("it runs").world().pose(object)
     }
 
-    /// What a guest's client draws: objects of the room, and where, in metres.
-    pub fn drawn(&self, guest: usize) -> Vec<(ObjectId, Position)> {
+    /// What a guest's client draws of the room's objects.
+    pub fn drawn(&self, guest: usize) -> Vec<(ObjectId, Drawn)> {
         let (now, client) = (self.system.local(guest), &self.system.guest(guest).client);
         let Some(viewer) = self.client(guest) else { return Vec::new() };
         let oracle = self.system.poses(self.room).expect("it has ticked");
-        let place = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?.position));
-        client.objects().filter_map(|seen| place(seen.id)).collect()
+        let drawn = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?));
+        client.objects().filter_map(|seen| drawn(seen.id)).collect()
     }
 
     /// Whether everything in the room lies still.
@@ -135,7 +136,7 @@ impl Hands {
         if drawn.len() != followed {
             return Err(format!("guest {guest} draws {} of {followed} objects", drawn.len()));
         }
-        for (object, place) in &drawn {
+        for (object, Drawn { position: place, .. }) in &drawn {
             let pose = self.pose_of(*object);
             let there = FORMAT.position(&pose);
             let off = [place.x - there.x, place.y - there.y, place.z - there.z].map(f32::abs);
@@ -154,7 +155,8 @@ impl Hands {
             (object, at, turn, flag, motion.linear, motion.angular).hash(hash);
         }
         for guest in 0..self.players {
-            for (object, Position { x, y, z }) in self.drawn(guest) {
+            for (object, drawn) in self.drawn(guest) {
+                let Position { x, y, z } = drawn.position;
                 (object, [x, y, z].map(f32::to_bits)).hash(hash);
             }
         }

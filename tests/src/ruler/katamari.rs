@@ -88,10 +88,10 @@ pub fn play(seed: u64, line: &Impairment, parameters: &[(&str, &str)], how_long:
 }
 
 fn draw(hands: &Hands, truth: &Truth, samples: &mut Vec<Sample>) {
-    let shows = hands.system.guest(0).client.shown_time(hands.system.local(0)).expect("it plays");
-    for (object, place) in hands.drawn(0) {
+    for (object, drawn) in hands.drawn(0) {
         if let Some(object) = truth.index_of(object).filter(|object| *object < CUBES) {
-            samples.push(Sample { object, shows, at: [place.x, place.y, place.z] });
+            let at = [drawn.position.x, drawn.position.y, drawn.position.z];
+            samples.push(Sample { object, shows: drawn.shows, at });
         }
     }
 }

@@ -97,7 +97,7 @@ fn how_far(hands: &Hands, guest: usize, player: ObjectId) -> f32 {
     let (_, centre) = drawn.iter().find(|(object, _)| *object == player).expect("it is in sight");
     let players: Vec<_> = (0..2).filter_map(|guest| hands.avatar(guest)).collect();
     let cubes = drawn.iter().filter(|(object, _)| !players.contains(object));
-    let mut distances: Vec<f32> = cubes.map(|(_, place)| place.distance(*centre)).collect();
+    let mut distances: Vec<f32> = cubes.map(|(_, drawn)| drawn.position.distance(centre.position)).collect();
     distances.sort_unstable_by(f32::total_cmp);
     distances[..4].iter().sum::<f32>() / 4.0
 }
