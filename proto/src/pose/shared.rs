@@ -28,7 +28,7 @@
 //!
 //! # Motion
 //! Behind all that, if the format tells motion and the flag is not set: velocity and angular velocity about x, y and z, each as its distance
-//! from what [`super::motion`] foretells, rounded to the nearest (without a base: from 0), in 16 bits that wrap round: its length in bits, one of 17 by the weights
+//! from what `pose::motion` foretells, rounded to the nearest (without a base: from 0), in 16 bits that wrap round: its length in bits, one of 17 by the weights
 //! `VELOCITIES`; if that is 1 to 15, raw: its sign (1 is below zero) and the bits below the highest one; length 16 is -32,768.
 //!
 //! Cost: [`code`] 100 ns, a [`Coded`] written 15 ns, read 200 ns; no allocation.
