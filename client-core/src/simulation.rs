@@ -4,11 +4,11 @@
 //! Pure: the same calls give the same bits.
 //!
 //! A frame (1/60 s) after another is simulated up to the time shown. A pose that arrives ahead of it is held until then (buffer against
-//! jitter) and applied hard to the body; what that changes of the picture is smoothed away ([`smoothing`]). So what the host says
+//! jitter) and applied hard to the body; what that changes of the picture is smoothed away (`smoothing`). So what the host says
 //! stands, and between two words of the host's about an object the physics goes on.
 //!
 //! - Between two words about an object that have both come in, there is nothing to guess: the body is led along the curve between them, and
-//!   pushes others from there ([`Simulation::lead`]). So its physics has a say only while nothing newer is known. What is known in
+//!   pushes others from there (`Simulation::lead`). So its physics has a say only while nothing newer is known. What is known in
 //!   time is drawn as it is; only what was guessed wrong is smoothed.
 //! - A pose that comes late says where our picture should have been. If it was there, all is well; else the pose is moved on to the
 //!   present frame ([`forward`]). One older than what was applied says nothing.
@@ -17,15 +17,15 @@
 //!   may be slow to tell when its budget is tight; so that while grows with the time between its words about what moves.
 //! - An object in motion about which nothing more is heard goes on as simulated: an old word about motion says less of where it is by now
 //!   than the physics that went on from it. Where it comes to rest, the host says, and repeats until it is confirmed.
-//! - The own cube may be drawn ahead ([`prediction`]).
+//! - The own cube may be drawn ahead (`prediction`).
 //!
 //! Invariants:
 //! 1. A body is there from the frame of its object's first pose on, until its object leaves; those of one frame are added by id.
 //! 2. When all words have come in and everything is at rest there, everything is where the host says, bit for bit.
-//! 3. At most [`MAX_STEPS`] frames are stepped in a call, and as many again for the own cube as [`prediction`] says.
+//! 3. At most [`MAX_STEPS`] frames are stepped in a call, and as many again for the own cube as `prediction` says.
 //!
-//! Units: frames, metres. Cost: what is awake, what is told and what is smoothed; nothing for what rests. Bounds: [`PAST`] poses an object;
-//! poses up to [`FARTHEST`] frames ahead. Source: reference 002 (state synchronisation), 000 (strategy 2).
+//! Units: frames, metres. Cost: what is awake, what is told and what is smoothed; nothing for what rests. Bounds: `PAST` poses an object;
+//! poses up to `FARTHEST` frames ahead. Source: reference 002 (state synchronisation), 000 (strategy 2).
 
 mod forward;
 mod prediction;

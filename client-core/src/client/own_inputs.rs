@@ -4,7 +4,7 @@
 //! Where the host has not said so yet, the time of the effect is the one that is to be expected ([`Expected`]): as the host does it,
 //! what would press or release a control twice in one tick is for the next. What is held by ticks of the host says [`Presses`].
 //!
-//! Invariant: times of samples rise strictly, those of effects never fall. Bounds: [`KEPT`] and [`MOST`], but what holds at the
+//! Invariant: times of samples rise strictly, those of effects never fall. Bounds: [`KEPT`] and `MOST`, but what holds at the
 //! beginning of that time stays known.
 
 use std::collections::VecDeque;

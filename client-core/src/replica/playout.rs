@@ -11,7 +11,7 @@
 //! 2. As room time goes on, the time shown goes on, at most 5 % ([`MAX_SLEW`]) faster or slower: it never steps, and never back.
 //!    (Until the first datagram has come nothing is shown, and the lag is what it should be at once.)
 //!
-//! Bound: [`SAMPLES`] samples of 16 bytes. Cost: a selection among them four times a second. Source: reference 000 (100 ms in the
+//! Bound: `SAMPLES` samples of 16 bytes. Cost: a selection among them four times a second. Source: reference 000 (100 ms in the
 //! past), 002 (buffer against jitter); reference 003 (local lag).
 
 use std::collections::VecDeque;
