@@ -24,7 +24,7 @@ use crate::time::LocalTime;
 const INTERVAL: Duration = Duration::from_millis(500);
 /// So many intervals are judged together: two seconds.
 const INTERVALS: usize = 4;
-/// Round trips this much beyond the shortest, in all of two intervals, are a queue. The peer's tick and its delay of
+/// Round trips this much beyond the shortest, and beyond what is usual, in all of two intervals, are a queue. The peer's tick and its delay of
 /// acknowledgements explain half of that.
 const LONG_QUEUE: Duration = Duration::from_millis(60);
 /// Fewer in an interval say nothing.
@@ -74,7 +74,9 @@ pub(in crate::link) struct Adapt {
     base: Base,
     /// What the path loses anyway, from 0 to 1.
     usual_loss: f32,
-    /// How often that was looked at, and how many fates it rests on.
+    /// By how much the shortest round trip of an interval is usually longer than the shortest of all: jitter, and few of them.
+    usual_queue: Duration,
+    /// How often the loss was looked at, and how many fates it rests on.
     looks: u8,
     fates: u32,
     trial: Option<Trial>,
@@ -130,6 +132,7 @@ impl Adapt {
             began: LocalTime::ZERO,
             base: Base::default(),
             usual_loss: 0.0,
+            usual_queue: Duration::ZERO,
             looks: 0,
             fates: 0,
             trial: None,
@@ -231,7 +234,8 @@ impl Adapt {
     fn look_for_signs(&mut self, now: LocalTime, elapsed: Duration) {
         let (total, queue) = (self.total(), self.queue());
         self.fates = self.fates.saturating_add(self.intervals[0].acked + self.intervals[0].lost);
-        let is_long = |queue: Option<Duration>| queue.is_some_and(|queue| queue > LONG_QUEUE);
+        let most = LONG_QUEUE + self.usual_queue;
+        let is_long = |queue: Option<Duration>| queue.is_some_and(|queue| queue > most);
         if is_long(queue) {
             // Jitter makes all of a few round trips long now and then, but hardly ever those of two intervals. Until that is known,
             // losses may be those of a queue, and say nothing about the path.
@@ -239,6 +243,9 @@ impl Adapt {
                 self.try_less(now, Pressure::Delay);
             }
             return;
+        }
+        if let Some(queue) = self.queue_in(0) {
+            self.usual_queue = (7 * self.usual_queue + queue.min(LONG_QUEUE)) / 8;
         }
         if self.is_unusual(total) {
             return self.try_less(now, Pressure::Loss);
