@@ -11,7 +11,7 @@
 //!   pushes others from there (`Simulation::lead`). So its physics has a say only while nothing newer is known. What is known in
 //!   time is drawn as it is; only what was guessed wrong is smoothed.
 //! - A pose that comes late says where our picture should have been. If it was there, all is well; else the pose is moved on to the
-//!   present frame ([`forward`]). One older than what was applied says nothing.
+//!   present frame (`forward`). One older than what was applied says nothing.
 //! - The host is silent about what has not changed. So an object that is told to be at rest and that our own picture of another one
 //!   has pushed is put back, once the host has been heard for a while ([`Simulation::patience`]) without a word about it. The host
 //!   may be slow to tell when its budget is tight; so that while grows with the time between its words about what moves.
@@ -178,7 +178,7 @@ impl Simulation {
             self.players.insert(id);
         }
         if own {
-            self.own = Some(id);
+            (self.own, self.prediction) = (Some(id), None);
         }
     }
 

@@ -1,6 +1,6 @@
 //! How well two ways of synchronising physics show what really happens, by one ruler.
 //!
-//! The same scene of the game `cubes` (same seed, players who joined at the same physics frames and are driven by dice) is brought
+//! The same scene of the game `cubes` (same seed, players who are driven by dice; those of a room of 20 ticks join up to two frames later) is brought
 //! to four clients over the same bad line: by Ambit, interpolated or simulated ([`ours`]), and by the schemes of reference 000 as its author
 //! describes them ([`theirs`]). Every client draws 60 times a second. What it draws is held against the truth ([`truth`]) at the
 //! time that it claims to show:

@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use ambit_proto::cell::Grid;
 use ambit_proto::games::cubes::{Arena, FORMAT, FRAMES_PER_S, GAME, component, time_of};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::schema::{Kind, Sync};
@@ -51,11 +52,14 @@ impl Simulated {
     /// What there is to simulate in this game; whether the own cube is drawn ahead. The replica is told to say what happens.
     pub fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
         let is_simulated = |kind: &Kind| kind.sync == Sync::Simulated && kind.pose_format() == Some(&FORMAT);
+        let map = rules.map;
+        // A host's word: where there can be no floor, nothing falls on one.
+        let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
         let kinds: Kinds = match &*rules.schema.game {
-            GAME => rules.schema.kinds.iter().map(is_simulated).collect(),
+            GAME if is_floor => rules.schema.kinds.iter().map(is_simulated).collect(),
             _ => Kinds::default(),
         };
-        let arena = Arena { width_m: rules.map.width_m, height_m: rules.map.height_m };
+        let arena = Arena { width_m: map.width_m, height_m: map.height_m };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
         let simulation = replica.stir(kinds).then(|| Simulation::new(arena, tick_frames));
         Simulated { simulation, predict, delay: rules.delay, lead: None }
@@ -194,6 +198,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_map_that_can_not_be_is_not_simulated() {
+        for width_m in [0.0, -1.0, 20_000.0, f32::NAN, f32::INFINITY] {
+            let mut scene = Scene::of(width_m, Sync::Simulated, true);
+            scene.enter(CUBE, &falling());
+            scene.live(300);
+            assert_eq!((scene.simulated.bodies(), scene.simulated.stats().steps), (0, 0), "{width_m}");
+        }
+    }
+
     const ALIAS: Alias = Alias { slot: 3, epoch: 0 };
 
     struct Scene {
@@ -207,11 +221,15 @@ mod tests {
 
     impl Scene {
         fn new(sync: Sync, predict: bool) -> Self {
+            Self::of(32.0, sync, predict)
+        }
+
+        fn of(width_m: f32, sync: Sync, predict: bool) -> Self {
             let rules = Rules {
                 now: GameTime::ZERO,
                 delay: DELAY,
                 tick_hz: 20,
-                map: Map { width_m: 32.0, height_m: 32.0, ..Map::default() },
+                map: Map { width_m, height_m: 32.0, cell_m: 10.0, ..Map::default() },
                 schema: Arc::new(schema(sync)),
             };
             let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, Mode::Full);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn it_glides_evenly_however_often_somebody_looks() {
+    fn what_is_small_glides_evenly_however_often_somebody_looks() {
         let offset = Offset::from(picture(0.2), picture(0.0));
         let half = offset.after(1.5).after(1.5).metres[0];
         assert!((half - offset.after(3.0).metres[0]).abs() < 1e-6);

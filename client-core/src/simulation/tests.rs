@@ -17,6 +17,27 @@ const PLAYER_ID: u32 = 1;
 const RIGHT: Keymap = Keymap(1 << control::RIGHT);
 
 #[test]
+fn a_host_that_gives_a_second_cube_to_the_player_and_takes_the_first_breaks_nothing() {
+    let mut client = Simulation::new(Arena { width_m: 32.0, height_m: 32.0 }, 3);
+    let pose = |x: f32| FORMAT.moving(Position::new(x, 16.0, 0.5), rotation::NONE, None);
+    let presses = Presses::by(std::iter::empty(), Duration::from_millis(50));
+    let draw = |client: &mut Simulation, ms: u64| {
+        let shown = GameTime::from_millis(ms);
+        let ahead = Ahead { horizon: shown + WAY + DELAY, presses: &presses };
+        client.advance(Moment { shown, heard: shown, rtt: 2 * WAY }, Some(&ahead), &|_, _| Keymap::default());
+    };
+    for (id, ms) in [(1, 1_000), (2, 1_100)] {
+        client.enter(id, PLAYER, true);
+        client.tell(id, GameTime::from_millis(ms), &pose(4.0 * id as f32));
+        draw(&mut client, ms + 50);
+    }
+    client.leave(1);
+    draw(&mut client, 1_250);
+    let drawn = client.drawing(2).and_then(|drawing| drawing.at(GameTime::from_millis(1_250))).expect("it is there");
+    assert!((drawn.position.x - 8.0).abs() < 0.01, "{drawn:?}");
+}
+
+#[test]
 fn without_loss_what_is_drawn_is_the_truth_at_every_frame() {
     let mut scene = Scene::new(Line { tick_frames: 1, ..Line::default() });
     scene.run(10);

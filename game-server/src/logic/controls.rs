@@ -28,8 +28,8 @@ pub const MOST_WAITING: usize = 16;
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Controls {
-    /// The time of the newest sample that was heard.
-    newest: Option<GameTime>,
+    /// The time of the newest sample that was heard, as it counts and as the client told it.
+    newest: Option<(GameTime, GameTime)>,
     /// What it said is held; a command may have said otherwise since.
     sampled: Keymap,
     /// Changes that no tick has taken yet, the oldest first.
@@ -49,10 +49,11 @@ impl Controls {
     /// A sample of the client's has arrived at `now`.
     pub fn hear(&mut self, now: GameTime, sample: Sample) {
         let at = sample.at.min(now + MOST_AHEAD);
-        if self.newest.is_some_and(|newest| at <= newest) {
+        // Of those that lie too far ahead, the client's own times say which is newer.
+        if self.newest.is_some_and(|newest| (at, sample.at) <= newest) {
             return;
         }
-        self.newest = Some(at);
+        self.newest = Some((at, sample.at));
         if sample.keys != std::mem::replace(&mut self.sampled, sample.keys) {
             self.push(Change { at: Some(sample.at), keys: sample.keys });
         }
@@ -144,6 +145,17 @@ mod tests {
         assert_eq!((controls.tick(), told(&controls)), (None, (1, 0, 0)));
         controls.hear(ms(2_050), Sample { at: ms(2_010), keys: Keymap(0) });
         assert_eq!((controls.tick(), told(&controls)), (Some(ms(2_010)), (0, 0, 1)));
+    }
+
+    #[test]
+    fn of_changes_that_are_all_too_far_ahead_each_counts() {
+        let mut controls = Controls::default();
+        for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
+            controls.hear(ms(1_000), Sample { at: ms(at), keys: Keymap(keys) });
+        }
+        controls.tick();
+        controls.tick();
+        assert_eq!(told(&controls).0, 0, "what was released is not held");
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub const fn frame_at(horizon: GameTime) -> u64 {
 
 /// When a frame is reached; `frame_at` of it is that frame.
 pub const fn time_of(frame: u64) -> GameTime {
-    GameTime::from_micros(frame * 1_000_000 / FRAMES_PER_S)
+    GameTime::from_micros(frame.saturating_mul(1_000_000) / FRAMES_PER_S)
 }
 
 /// The last whole millisecond of a frame: keys that changed up to then act in the step from this frame to the next.

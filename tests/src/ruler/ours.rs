@@ -152,13 +152,17 @@ impl Watched {
     fn draw(&self, guest: usize, truth: &Truth, ruler: &mut Ruler<'_>) {
         let now = self.system.local(guest);
         let client = &self.system.guest(guest).client;
+        let mut drawn_objects = 0;
         for seen in client.objects() {
             let Some(object) = self.object_of(guest, seen.id) else { continue };
             let index = truth.index_of(object).expect("an object of the scene");
             if let Some(drawn) = client.drawn(seen.id, now) {
                 ruler.draw(guest, index, drawn.shows, [drawn.position.x, drawn.position.y, drawn.position.z]);
+                drawn_objects += 1;
             }
         }
+        // All came in over a good line: who draws less would look better than it is.
+        assert_eq!(drawn_objects, truth.objects(), "objects that client {guest} draws");
     }
 
     /// What a client means by its own number.

@@ -225,10 +225,8 @@ impl Game for Cubes {
     }
 
     /// Keys may come as a command as well: what is pressed for long and must not get lost.
-    fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
-        let Action::Keys(keys) = *action else { return Err(Refusal(ErrorCode::UnknownCommand)) };
-        self.hold(world, player, Keymap(keys), Keymap(0));
-        Ok(())
+    fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
+        Err(Refusal(ErrorCode::UnknownCommand))
     }
 
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {

@@ -74,14 +74,9 @@ fn keys_push_from_the_horizon_on_and_their_flags_say_so() {
 }
 
 #[test]
-fn keys_come_as_commands_too_and_nothing_else_does() {
+fn there_are_no_commands() {
     let mut scene = Scene::new(&[("cubes", "0")]);
-    let avatar = scene.join(ANN);
-    scene.ticks(40);
-    let keys = Action::Keys(1 << control::UP);
-    assert_eq!(scene.game.command(&mut scene.world, ANN, &keys), Ok(()));
-    scene.ticks(20);
-    assert!(scene.place(avatar).y > 18.0);
+    scene.join(ANN);
     let refused = Err(Refusal(ErrorCode::UnknownCommand));
     for action in [Action::Move { x: 1.0, y: 1.0 }, Action::Cast { spell: 0, at: None }, Action::Custom(vec![1])] {
         assert_eq!(scene.game.command(&mut scene.world, ANN, &action), refused);

@@ -312,7 +312,7 @@ mod tests {
                     assert!(crowd.section.len() <= most_bytes, "{} of {most_bytes} bytes", crowd.section.len());
                     told += sent.len();
                 }
-                // One that came out too long does not leave; that must stay the exception.
+                // What came out too long is written again with less, and must not come out nearly empty.
                 assert!(told > 59, "{told} poses in 59 ticks of {most_bytes} bytes");
             }
         }

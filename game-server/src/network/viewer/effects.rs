@@ -2,19 +2,23 @@
 //!
 //! Effects go in, one a tick at most; whether they are due, and which ones a datagram tells, comes out. Fates of datagrams go in.
 //! Invariant: times rise strictly, whatever a client says of its times. Bound: [`MAX_EFFECTS`]; of more, the oldest are left out.
+//! An effect is told until a datagram that told it is confirmed, whatever else is.
 
 use std::collections::VecDeque;
 
 use ambit_proto::ids::Seq;
 use ambit_proto::message::{Effect, MAX_EFFECTS};
 
+/// Datagrams whose fates are waited for; of more, the oldest confirm nothing.
+const MOST_TELLERS: usize = 64;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     /// The oldest first, with the first datagram that told each.
     waiting: VecDeque<(Effect, Option<Seq>)>,
-    /// The newest datagram that told them.
-    newest: Option<Seq>,
+    /// The datagrams that told them, whose fates are not known; the newest last.
+    tellers: VecDeque<Seq>,
     /// Whether a datagram is to leave for them.
     is_due: bool,
 }
@@ -51,17 +55,31 @@ impl Effects {
     /// A datagram with all of them has left.
     pub(super) fn note_sent(&mut self, seq: Seq) {
         self.waiting.iter_mut().for_each(|(_, first)| *first = first.or(Some(seq)));
-        (self.newest, self.is_due) = (Some(seq), false);
+        if self.tellers.len() == MOST_TELLERS {
+            self.tellers.pop_front();
+        }
+        self.tellers.push_back(seq);
+        self.is_due = false;
     }
 
     /// The client has received that datagram.
     pub(super) fn handle_acked(&mut self, seq: Seq) {
-        self.waiting.retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
+        // Not every datagram has room for them.
+        if self.forget(seq).is_some() {
+            self.waiting.retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
+        }
     }
 
     /// That datagram counts as lost.
     pub(super) fn handle_lost(&mut self, seq: Seq) {
-        self.is_due |= self.newest == Some(seq) && !self.waiting.is_empty();
+        let newest = self.tellers.back().copied();
+        self.is_due |= self.forget(seq).is_some() && newest == Some(seq) && !self.waiting.is_empty();
+    }
+
+    /// Its fate is known; `None` if it told nothing.
+    fn forget(&mut self, seq: Seq) -> Option<Seq> {
+        let index = self.tellers.iter().position(|teller| *teller == seq)?;
+        self.tellers.remove(index)
     }
 }
 
@@ -90,6 +108,17 @@ mod tests {
         effects.note_sent(Seq(7));
         effects.handle_acked(Seq(7));
         assert!(effects.is_empty() && !effects.is_due());
+    }
+
+    #[test]
+    fn a_datagram_that_told_nothing_confirms_nothing() {
+        let mut effects = Effects::default();
+        effects.push(effect(10, 200));
+        effects.note_sent(Seq(5));
+        effects.handle_acked(Seq(6));
+        assert_eq!(effects.told(), [effect(10, 200)]);
+        effects.handle_lost(Seq(5));
+        assert!(effects.is_due());
     }
 
     #[test]

@@ -112,6 +112,8 @@ struct Trial {
     until: LocalTime,
     /// How many of those have no fate yet.
     pending: u32,
+    /// Whether it goes on for a second time, since the first did not tell enough.
+    is_extended: bool,
     /// And what became of the others.
     acked: u32,
     lost: u32,
@@ -232,14 +234,15 @@ impl Adapt {
     }
 
     fn look_for_signs(&mut self, now: LocalTime, elapsed: Duration) {
-        let (total, queue) = (self.total(), self.queue());
+        let total = self.total();
+        let (queue, before) = self.queues();
         self.fates = self.fates.saturating_add(self.intervals[0].acked + self.intervals[0].lost);
         let most = LONG_QUEUE + self.usual_queue;
         let is_long = |queue: Option<Duration>| queue.is_some_and(|queue| queue > most);
         if is_long(queue) {
             // Jitter makes all of a few round trips long now and then, but hardly ever those of two intervals. Until that is known,
             // losses may be those of a queue, and say nothing about the path.
-            if is_long(self.queue_in(1)) {
+            if is_long(before) {
                 self.try_less(now, Pressure::Delay);
             }
             return;
@@ -278,6 +281,7 @@ impl Adapt {
             began: now,
             until: now + TRIAL,
             pending: 0,
+            is_extended: false,
             acked: 0,
             lost: 0,
             rate_before: self.rate,
@@ -299,8 +303,9 @@ impl Adapt {
         let lost = trial.lost + if self.is_silent(now) { 0 } else { self.unheard };
         let enough = trial.acked + lost >= ENOUGH;
         let loss = lost as f32 / (trial.acked + lost).max(1) as f32;
-        if !enough && trial.until == trial.began + TRIAL {
-            self.trial = Some(Trial { until: now + TRIAL, pending: 0, ..trial });
+        if !enough && !trial.is_extended {
+            // What left meanwhile does not count: it was not looked at whole.
+            self.trial = Some(Trial { began: now, until: now + TRIAL, pending: 0, is_extended: true, ..trial });
             return;
         }
         let queue = self.queue().unwrap_or_default();
@@ -360,7 +365,13 @@ impl Adapt {
 
     /// How much longer than the shortest the shortest round trip was in the newest interval that tells.
     fn queue(&self) -> Option<Duration> {
-        (0..INTERVALS).find_map(|back| self.queue_in(back))
+        self.queues().0
+    }
+
+    /// The same, and of the interval before that tells.
+    fn queues(&self) -> (Option<Duration>, Option<Duration>) {
+        let mut told = (0..INTERVALS).filter_map(|back| self.queue_in(back));
+        (told.next(), told.next())
     }
 
     /// The same of the interval so far back, if it tells.
