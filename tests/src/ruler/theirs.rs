@@ -1,7 +1,7 @@
 //! The schemes of reference 000, as its author describes them (sections 3.4 and 3.5), to be measured by the same ruler.
 //!
 //! **State synchronisation** ([`state_sync`]): 20 or 60 times a second the 20 objects of the highest priority (an accumulator: 1 asleep, 10
-//! still, 100 moving; reset when sent; players' cubes always), each with id, position, orientation and velocities as they are (54 bytes), to everybody alike.
+//! still, 100 moving; reset when sent), each with id, position, orientation and velocities as they are (54 bytes), to everybody alike.
 //! The client holds packets in a buffer that releases them as far apart as they were sent, four packets after the first one came; a gap
 //! is waited for. It simulates all objects and sets those of a released packet. There is no smoothing, no acknowledgement, and clients don't
 //! know what others hold down.
@@ -9,7 +9,8 @@
 //! **Snapshots** ([`snapshots`]): ten times a second position and orientation of everything on a grid of 512 a metre (1,005 bytes for 104
 //! objects), shown 100 ms in the past, straight between the two snapshots around that time.
 //!
-//! Where the text is silent, what helps them is assumed: clients know the scene when the measurement begins, their physics is the server's, and
+//! Where the text is silent, what helps them is assumed: players' cubes take their turn like others (always sent, they crowd out what they push),
+//! clients know the scene when the measurement begins, their physics is the server's, and
 //! their clocks don't drift.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -88,7 +89,7 @@ pub fn state_sync(take: &Take<'_>, packets_per_s: u64) -> Figures {
     for frame in take.frames.0..=take.frames.1 {
         ruler.tick(time_of(frame));
         if (frame - take.frames.0).is_multiple_of(frames_a_packet) {
-            let chosen = choose(take.truth, take.cubes, frame, &mut priorities);
+            let chosen = choose(take.truth, frame, &mut priorities);
             for client in &mut clients {
                 bytes += HEADER_BYTES + PACKET_BYTES + chosen.len() * UPDATE_BYTES;
                 client.send(frame, &chosen);
@@ -101,8 +102,8 @@ pub fn state_sync(take: &Take<'_>, packets_per_s: u64) -> Figures {
     take.figures(ruler, bytes)
 }
 
-/// Players' cubes and the objects of the highest priority, and what they are.
-fn choose(truth: &Truth, cubes: usize, frame: u64, priorities: &mut [u32]) -> Vec<(usize, Pose)> {
+/// The objects of the highest priority, and what they are.
+fn choose(truth: &Truth, frame: u64, priorities: &mut [u32]) -> Vec<(usize, Pose)> {
     for (object, priority) in priorities.iter_mut().enumerate() {
         let pose = truth.pose(object, frame);
         *priority += match () {
@@ -112,7 +113,7 @@ fn choose(truth: &Truth, cubes: usize, frame: u64, priorities: &mut [u32]) -> Ve
         };
     }
     let mut order: Vec<usize> = (0..priorities.len()).collect();
-    order.sort_by_key(|&object| (object < cubes, std::cmp::Reverse(priorities[object])));
+    order.sort_by_key(|&object| std::cmp::Reverse(priorities[object]));
     order.truncate(UPDATES);
     for &object in &order {
         priorities[object] = 0;
