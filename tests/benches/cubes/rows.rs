@@ -11,7 +11,7 @@ use ambit_tests::ruler::ours::{Play, Watched};
 use ambit_tests::ruler::{Figures, theirs};
 
 /// In per cent.
-pub(crate) const LOSSES: [f32; 9] = [0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0];
+pub(crate) const LOSSES: [f32; 11] = [0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0, 65.0, 70.0];
 pub(crate) const FEW_LOSSES: [f32; 3] = [0.0, 30.0, 60.0];
 const SEED: u64 = 5;
 const CUBES: usize = 100;
