@@ -22,7 +22,7 @@ struct Panel {
 }
 
 const PANELS: [Panel; 3] = [
-    Panel { title: "error e, p99, in cm", of: |row| row.figures.error_p99 * 100.0, lowest: 0.05, limit: Some(10.0) },
+    Panel { title: "error e, p99, in cm", of: |row| row.figures.error_p99 * 100.0, lowest: 0.01, limit: Some(10.0) },
     Panel { title: "jump J, p99.9, in cm", of: |row| row.figures.jump_p999 * 100.0, lowest: 0.05, limit: Some(10.0) },
     Panel { title: "kB/s to a client", of: |row| row.figures.bytes_per_s / 1_000.0, lowest: 1.0, limit: None },
 ];
@@ -39,7 +39,7 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
             .margin(10)
             .x_label_area_size(30)
             .y_label_area_size(50)
-            .right_y_label_area_size(10)
+            .margin_right(30)
             .build_cartesian_2d(0.0..most_loss, (panel.lowest..highest).log_scale())?;
         chart.configure_mesh().x_desc("loss, %").light_line_style(WHITE.mix(0.0)).draw()?;
         if let Some(limit) = panel.limit {
@@ -56,8 +56,8 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.8))
+            .position(SeriesLabelPosition::LowerRight)
+            .background_style(WHITE.mix(0.6))
             .label_font((FONT, 12))
             .draw()?;
     }

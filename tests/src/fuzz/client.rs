@@ -2,7 +2,7 @@
 //!
 //! The client has been welcomed and has joined; after that the bytes decide. Links are honest where the story says so, since
 //! no chance would ever guess its way through their numbers. Checked: what a view is told makes sense (an object that leaves has
-//! entered), what is shown can be read.
+//! entered), what is shown can be read. In `cubes` the client simulates and draws the player's own cube ahead.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,17 +11,23 @@ use ambit_client_core::client::config::ClientConfig;
 use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::lobby::Ending;
 use ambit_client_core::client::{Client, ClientOutput};
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::room::{Input, Output};
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
 use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
+use ambit_proto::games::cubes::control;
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_MESSAGE};
 use ambit_proto::message::Action;
-use ambit_proto::time::LocalTime;
+use ambit_proto::schema::Schema;
+use ambit_proto::time::{GameTime, LocalTime};
 use ambit_proto::wire::formats;
 use bytes::Bytes;
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};
-use super::schemas;
+use super::{cubes_schema, header, schemas};
 
 const STEPS: u8 = 8;
 const WAIT: usize = 0;
@@ -31,6 +37,9 @@ const MESSAGE: usize = 3;
 const WORLD: usize = 4;
 const GAME: usize = 5;
 const ACT: usize = 6;
+
+/// With this bit in a story's first byte the game is `cubes`; without, one of [`schemas`].
+const CUBES: u8 = 0x80;
 
 /// What a lobby, a host and a line may do to a client.
 pub fn client(data: &[u8]) {
@@ -57,8 +66,12 @@ pub fn client(data: &[u8]) {
                 }
             }
             ACT => {
-                let (x, y) = (f32::from(choices.byte()), f32::from(choices.byte()));
-                let _ = scene.client.act(scene.now, Action::Move { x, y });
+                let (x, y) = (choices.byte(), choices.byte());
+                if scene.cubes {
+                    scene.client.input(scene.now, Keymap(x.into()));
+                } else {
+                    let _ = scene.client.act(scene.now, Action::Move { x: x.into(), y: y.into() });
+                }
             }
             _ => scene.client.handle_game_closed(scene.now, Ending::Broken("cut".into())),
         }
@@ -71,17 +84,23 @@ struct Scene {
     host: Link,
     now: LocalTime,
     here: BTreeSet<u32>,
-    schema: usize,
+    cubes: bool,
+    schema: &'static Schema,
+    /// Datagrams of the client at the last step.
+    sent: Vec<Bytes>,
 }
 
 impl Scene {
-    fn playing(schema: u8) -> Self {
+    fn playing(first: u8) -> Self {
+        let cubes = first & CUBES != 0;
         let mut scene = Scene {
-            client: Client::new(&ClientConfig { name: "ann".into(), ..ClientConfig::default() }),
+            client: Client::new(&ClientConfig { name: "ann".into(), predict: cubes, ..ClientConfig::default() }),
             host: Link::new(LinkConfig::default()),
             now: LocalTime::from_millis(1_000),
             here: BTreeSet::new(),
-            schema: usize::from(schema) % schemas().len(),
+            cubes,
+            schema: if cubes { cubes_schema() } else { &schemas()[usize::from(first) % schemas().len()] },
+            sent: Vec::new(),
         };
         scene.client.connect(scene.now);
         scene.settle();
@@ -103,6 +122,7 @@ impl Scene {
     /// Does what the client wants, and looks at what it shows.
     fn settle(&mut self) {
         self.client.handle_timeout(self.now);
+        self.sent.clear();
         // A client that is refused asks again at once only so often.
         for _ in 0..64 {
             let Some(output) = self.client.poll_output() else { break };
@@ -112,6 +132,7 @@ impl Scene {
                 ClientOutput::Datagram(bytes) => {
                     let _ = self.host.handle_datagram(self.now, &bytes);
                     while self.host.poll_event().is_some() {}
+                    self.sent.push(bytes);
                 }
                 _ => {}
             }
@@ -126,7 +147,7 @@ impl Scene {
         }
         if let Some(t) = self.client.room_time(self.now) {
             for seen in self.client.objects() {
-                let _ = seen.position(t);
+                let _ = (seen.position(t), seen.drawn(t));
             }
         }
     }
@@ -136,7 +157,7 @@ impl Scene {
         self.client.handle_game_connected(self.now);
         let joined = game_pb::Joined {
             room: 7,
-            now_us: 100_000_000,
+            now_us: if self.cubes { 0 } else { 100_000_000 },
             delay_ms: 150,
             tick_hz: 20,
             width: 200.0,
@@ -144,7 +165,7 @@ impl Scene {
             cell: 10.0,
             inner: 1,
             outer: 2,
-            schema: Some((&schemas()[self.schema]).into()),
+            schema: Some(self.schema.into()),
         };
         let message = GameToClient { body: Some(game_to_client::Body::Joined(joined)) };
         self.client.handle_game_message(self.now, message);
@@ -198,5 +219,39 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut line = vec![0];
     step(&mut line, RAW, &[0; 12]);
     line.extend([7, WAIT as u8, 0, 8]);
-    vec![game, words, line]
+    vec![game, words, line, playground()]
+}
+
+/// What a room of `cubes` sends, and a player who pushes to the right.
+fn playground() -> Vec<u8> {
+    let parameters = [("size", "16x16"), ("cubes", "4")];
+    let mut room = Registry::standard().room(&header("cubes", &parameters)).expect("possible parameters");
+    let mut scene = Scene::playing(CUBES);
+    let mut story = vec![CUBES];
+    let client = ClientId(0);
+    let mut inputs = vec![Input::Join { client, player: PlayerId(3), name: "ann".into() }];
+    for tick in 1..=16 {
+        let at = GameTime::from_millis(50 * tick);
+        inputs.extend(scene.sent.drain(..).map(|bytes| Input::Datagram { client, at, bytes }));
+        let mut outputs = Vec::new();
+        room.tick(at, &mut inputs, &mut outputs);
+        for output in outputs {
+            let Output::Datagram { bytes, .. } = output else { continue };
+            story.push(RAW as u8);
+            put_bytes(&mut story, &bytes);
+            scene.client.handle_datagram(scene.now, &bytes);
+            scene.settle();
+        }
+        if tick == 2 {
+            story.extend([ACT as u8, 1 << control::RIGHT, 0]);
+            scene.client.input(scene.now, Keymap(1 << control::RIGHT));
+            scene.settle();
+        }
+        inputs.extend(scene.sent.drain(..).map(|bytes| Input::Datagram { client, at, bytes }));
+        story.extend([WAIT as u8, 50, 0]);
+        scene.now += Duration::from_millis(50);
+        scene.settle();
+    }
+    assert_eq!(scene.here.len(), 5, "four cubes and the player's");
+    story
 }

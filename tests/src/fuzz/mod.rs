@@ -83,15 +83,24 @@ pub fn run(name: &str, data: &[u8]) {
 /// The schemas of the targets: one of each codec, with poses, and the shipped game's.
 fn schemas() -> &'static [Schema] {
     static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
-        let (_, field) = Registry::standard().prepare(&header(&[])).expect("the shipped game");
+        let (_, field) = Registry::standard().prepare(&header("field", &[])).expect("the shipped game");
         vec![Schema::example_with_poses(), field.schema()]
     });
     &SCHEMAS
 }
 
-/// A room of the shipped game.
-fn header(parameters: &[(&str, &str)]) -> Header {
+/// The schema of the game that clients simulate.
+fn cubes_schema() -> &'static Schema {
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+        let (_, cubes) = Registry::standard().prepare(&header("cubes", &[])).expect("a shipped game");
+        cubes.schema()
+    });
+    &SCHEMA
+}
+
+/// A room of a shipped game.
+fn header(game: &str, parameters: &[(&str, &str)]) -> Header {
     let parameters: BTreeMap<_, _> =
         parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    Header { game: "field".into(), room: 7, seed: 1, capacity: 8, grace_ms: 1_000, parameters }
+    Header { game: game.into(), room: 7, seed: 1, capacity: 8, grace_ms: 1_000, parameters }
 }

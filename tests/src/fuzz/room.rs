@@ -71,7 +71,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
-        let room = Registry::standard().room(&header(&parameters)).expect("possible parameters");
+        let room = Registry::standard().room(&header("field", &parameters)).expect("possible parameters");
         let now = GameTime::from_millis(50);
         let mut scene =
             Scene { room, now, ticks: 0, inputs: Vec::new(), links: BTreeMap::new(), forged: BTreeSet::new() };

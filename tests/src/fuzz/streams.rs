@@ -180,7 +180,7 @@ pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
 
 pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
     let (mut recorder, mut out) = (Recorder::default(), Vec::new());
-    recorder.start(&header(&[("npcs", "0"), ("size", "40x40")]), &mut out);
+    recorder.start(&header("field", &[("npcs", "0"), ("size", "40x40")]), &mut out);
     let client = ClientId(1);
     let inputs = [
         Input::Join { client, player: PlayerId(3), name: "ann".into() },
