@@ -11,6 +11,8 @@ mod scenes;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use rows::{Row, Scheme};
 
 const INTRODUCTION: &str = "# Cubes over bad lines
@@ -34,23 +36,29 @@ packets, no smoothing, no acknowledgements, and clients that don't know what oth
 
 ";
 
+/// How exact and how smooth clients show physics over bad lines. Without names: all of it, and docs/cubes.md is written anew.
+#[derive(Parser)]
+#[command(name = "cargo bench -p ambit-tests --bench cubes --")]
+struct Options {
+    /// Only these: the tables of docs/cubes.md, or scenes.
+    #[arg(value_parser = PossibleValuesParser::new(["tables"].into_iter().chain(scenes::ALL.map(|(name, _)| name))))]
+    parts: Vec<String>,
+    /// Measures less, and writes nothing.
+    #[arg(long)]
+    quick: bool,
+    /// Cargo says so.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let quick = arguments.iter().any(|argument| argument == "--quick");
-    let asked = |name: &str| arguments.iter().any(|argument| argument == name);
-    let mut some = false;
-    for (_, print) in scenes::ALL.into_iter().filter(|(name, _)| asked(name)) {
+    let Options { parts, quick, .. } = Options::parse();
+    let is_wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
+    if is_wanted("tables") {
+        tables(quick);
+    }
+    for (_, print) in scenes::ALL.into_iter().filter(|(name, _)| is_wanted(name)) {
         print(quick);
-        some = true;
-    }
-    if some {
-        return;
-    }
-    tables(quick);
-    if !asked("tables") {
-        for (_, print) in scenes::ALL {
-            print(quick);
-        }
     }
 }
 
