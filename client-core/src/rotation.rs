@@ -5,7 +5,6 @@
 pub(crate) const NONE: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
 /// First `b`, then `a`.
-#[cfg(any(test, feature = "physics"))]
 pub(crate) fn product(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (a, b);
     [
@@ -17,7 +16,6 @@ pub(crate) fn product(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
 }
 
 /// The turn back.
-#[cfg(any(test, feature = "physics"))]
 pub(crate) fn inverse([x, y, z, w]: [f32; 4]) -> [f32; 4] {
     [-x, -y, -z, w]
 }
