@@ -239,7 +239,8 @@ impl<V> Play<V> {
             } else {
                 Class::Far
             };
-            let unforeseen = object.last_pose().filter(|_| object.moves(t));
+            // Of what was told to rest nobody says more until it sets out; that it moves is then our own physics' word.
+            let unforeseen = object.last_pose().filter(|_| object.moves(t) && !object.was_told_to_rest());
             ages.add(class, t.since(unforeseen.unwrap_or(newest)));
         }
     }

@@ -13,6 +13,7 @@ use super::Times;
 use super::drawing::Drawn;
 use super::names::Named as Names;
 use super::object::Object;
+use super::track::Track;
 use crate::client::event::{Facing, Named, Value};
 
 /// An object in sight.
@@ -76,6 +77,11 @@ impl<V> Seen<'_, V> {
     /// Stamp of the newest datagram that told where it is, if it is one that moves in any way.
     pub fn last_pose(&self) -> Option<GameTime> {
         self.object.track.as_ref()?.newest()
+    }
+
+    /// Whether the newest that was told of it is that it rests: nobody says more until it sets out.
+    pub fn was_told_to_rest(&self) -> bool {
+        self.object.track.as_ref().is_some_and(Track::rests)
     }
 
     /// How fresh its kind should be, by distance.

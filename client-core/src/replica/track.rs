@@ -100,6 +100,11 @@ impl Track {
         Some(self.kept.newest()?.pose)
     }
 
+    /// Whether the newest pose is one at rest, of a kind that tells so.
+    pub fn rests(&self) -> bool {
+        self.format.motion.is_some() && self.newest_pose().is_some_and(|pose| pose.flag)
+    }
+
     /// What is shown of the poses up to `stamp`, when the host was last heard with a datagram of `heard`.
     pub fn at(&self, stamp: GameTime, heard: GameTime) -> Option<Pose> {
         Some(match self.place(stamp)? {

@@ -43,10 +43,10 @@ pub struct Target {
 /// What is drawn of objects with poses.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Drawing {
-    /// When a pose is shown: room, adaptive or a delay like 100ms.
+    /// When a pose is shown: room, adaptive, interpolated or a delay like 100ms.
     ///
     /// room: at its room time, the local lag is the buffer against jitter. 100ms: so long after it comes in on the quickest way, but
-    /// not before its room time. adaptive: as early as lets 99 % of what came lately come in time.
+    /// not before its room time; interpolated is the same as 100ms. adaptive: as early as lets 99 % of what came lately come in time.
     #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::Room)]
     pub render: Render,
 

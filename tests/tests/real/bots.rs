@@ -125,7 +125,10 @@ fn bots_of(profile: &str, scratch: &Scratch, server: &Server, arguments: &[&str]
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     command.args(["--profile", profile, "--json", "--server", &server.world.to_string()]).args(arguments);
-    last_line(&real::run(&mut command)?)
+    let output = real::run(&mut command)?;
+    // What it takes for faults, and an example of each.
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    last_line(&output)
 }
 
 fn last_line(output: &Output) -> Result<Value> {

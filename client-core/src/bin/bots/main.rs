@@ -64,9 +64,9 @@ struct Args {
     #[arg(long, default_value = "field")]
     game: String,
 
-    /// What the bots do.
-    #[arg(long, value_enum, default_value_t = Profile::Crowd)]
-    profile: Profile,
+    /// What the bots do; the default is `cubes` for `--game cubes`, and else `crowd`.
+    #[arg(long, value_enum)]
+    profile: Option<Profile>,
 
     /// Seats of a room that is made; the default is enough of them.
     #[arg(long, value_name = "N")]
@@ -111,6 +111,13 @@ enum Profile {
     Idle,
 }
 
+impl Profile {
+    /// What one does in a game, if nobody says.
+    fn of(game: &str) -> Self {
+        if game == ambit_proto::games::cubes::GAME { Self::Cubes } else { Self::Crowd }
+    }
+}
+
 fn main() -> ExitCode {
     let args = Args::parse();
     flags::start_log();
@@ -146,7 +153,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seed: args.seed,
         drawing: args.drawing,
         dump,
-        life: match args.profile {
+        life: match args.profile.unwrap_or_else(|| Profile::of(&args.game)) {
             Profile::Idle => Way::Idle,
             Profile::Cubes => Way::Cubes,
             Profile::Crowd if args.param.iter().any(|(key, value)| key == "walk" && value != "none") => Way::Walked,

@@ -39,7 +39,8 @@ fn welcome(json: &Json) -> String {
 fn started(json: &Json) -> String {
     let spells: Vec<&str> = json["spells"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let (width, height) = (metres(&json["width"]), metres(&json["height"]));
-    format!("the game {} runs: {width} x {height} m; spells: {}", word(json, "game"), spells.join(", "))
+    let spells = if spells.is_empty() { String::new() } else { format!("; spells: {}", spells.join(", ")) };
+    format!("the game {} runs: {width} x {height} m{spells}", word(json, "game"))
 }
 
 fn room(room: &Json) -> String {
@@ -136,7 +137,8 @@ fn list(json: &Json, key: &str, nothing: &str, line: impl Fn(&Json) -> String) -
 }
 
 fn place(json: &Json) -> String {
-    format!("{} {}", metres(&json["x"]), metres(&json["y"]))
+    let ground = format!("{} {}", metres(&json["x"]), metres(&json["y"]));
+    if float(&json["z"]).abs() < 0.05 { ground } else { format!("{ground}, {} m up", metres(&json["z"])) }
 }
 
 fn metres(json: &Json) -> String {

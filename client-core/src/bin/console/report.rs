@@ -46,6 +46,7 @@ pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Jso
         "age_by_class": json::age_by_class(&stats.ages), "poses": stats.poses, "stale_poses": stats.stale_poses,
         "lost_tracks": stats.lost_tracks, "simulation": json::simulation(&stats.simulation),
         "gap_ms_p99": stats.gaps.quantile_ms(0.99), "gap_ms_max": gap_max(&stats, client.silence(now)).as_millis() as u64,
+        "shown_behind_ms": client.room_time(now).zip(client.shown_time(now)).map(|(room, shown)| fractional_ms(room.since(shown))),
         "clock_uncertainty_ms": client.play().map(|play| fractional_ms(play.clock_uncertainty())),
         "malformed": malformed, "updates_dropped": stats.events_dropped,
     })
