@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the rest.
 ///
@@ -14,6 +14,9 @@ pub const TICK_BUCKETS: [f64; 12] = [0.000_5, 0.001, 0.002, 0.003, 0.005, 0.007_
 
 /// How often a host sends `HostStats`.
 pub const STATS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a host says that it lives.
+pub const BEAT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Index in `HostStats.tick_buckets` for a tick that took `work`.
 pub fn tick_bucket(work: Duration) -> usize {

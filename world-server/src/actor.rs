@@ -19,10 +19,10 @@ use ambit_proto::frame::encode_frame;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::{Connection, VarInt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::admin::snapshot::{Snapshot, add_stats};
-use crate::lobby::{ConnId, HostId, Lobby, Output};
+use crate::lobby::{ConnId, HostId, Lobby, Origin, Output};
 use crate::session::{Close, Deliver, Session};
 
 /// Messages that may wait for the lobby before their senders do.
@@ -65,7 +65,7 @@ pub(crate) struct Disconnect {
 /// A host is here.
 #[derive(Message)]
 #[rtype(result = "HostId")]
-pub(crate) struct HostStart(pub(crate) mpsc::Sender<WorldToHost>);
+pub(crate) struct HostStart(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
 /// A host has said something.
 #[derive(Message)]
@@ -98,6 +98,8 @@ pub(crate) struct WorldServer {
     clock: Clock,
     clients: BTreeMap<ConnId, Client>,
     hosts: BTreeMap<HostId, mpsc::Sender<WorldToHost>>,
+    /// How many children are to be kept.
+    children: watch::Sender<u32>,
     last_conn: u64,
     last_host: u64,
     alarm: Option<(LocalTime, SpawnHandle)>,
@@ -132,12 +134,18 @@ impl Clock {
 }
 
 impl WorldServer {
-    pub(crate) fn new(lobby: Lobby, clock: Clock, lifeline: oneshot::Sender<Infallible>) -> Self {
+    pub(crate) fn new(
+        lobby: Lobby,
+        clock: Clock,
+        children: watch::Sender<u32>,
+        lifeline: oneshot::Sender<Infallible>,
+    ) -> Self {
         Self {
             lobby,
             clock,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
+            children,
             last_conn: 0,
             last_host: 0,
             alarm: None,
@@ -163,6 +171,9 @@ impl WorldServer {
                 }
                 Output::Close { conn, code, message } => self.close(conn, code, message),
                 Output::Host { host, message } => self.tell_host(host, message),
+                // Without our end of the link it ends, and a child that does not end with it is killed.
+                Output::Forsake { host } => drop(self.hosts.remove(&host)),
+                Output::Children(count) => drop(self.children.send_replace(count)),
             }
         }
         if self.lobby.is_drained()
@@ -310,11 +321,11 @@ impl Handler<Disconnect> for WorldServer {
 impl Handler<HostStart> for WorldServer {
     type Result = MessageResult<HostStart>;
 
-    fn handle(&mut self, HostStart(commands): HostStart, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, HostStart(commands, origin): HostStart, ctx: &mut Self::Context) -> Self::Result {
         self.last_host += 1;
         let host = HostId(self.last_host);
         self.hosts.insert(host, commands);
-        self.lobby.handle_host_start(self.clock.now(), host);
+        self.lobby.handle_host_start(self.clock.now(), host, origin);
         self.settle(ctx);
         MessageResult(host)
     }

@@ -14,9 +14,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ambit_game_server::cli::Advertise;
+use ambit_proto::host::BEAT_INTERVAL;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::lobby::LobbyConfig;
+use crate::lobby::{Children, LobbyConfig};
 
 /// An MMO-style game server: lobby, rooms, chat, and the hosts that run the rooms.
 #[derive(Parser, Clone, Debug)]
@@ -30,8 +31,8 @@ pub struct Config {
     #[arg(long, value_name = "ADDR|off", env = "AMBIT_HTTP", default_value = "127.0.0.1:7780")]
     pub http: HttpListen,
 
-    /// Where rooms run: `embedded` (in this process) or `process:N` (in N children; one that dies takes only its own rooms
-    /// along, and is replaced).
+    /// Where rooms run: `embedded` (in this process), `process:N` (in N children; one that dies takes only its own rooms
+    /// along, and is replaced) or `process:MIN..MAX` (in as many as the rooms need).
     #[arg(long, value_name = "WHERE", env = "AMBIT_HOSTS", default_value = "embedded")]
     pub hosts: Hosts,
 
@@ -39,6 +40,16 @@ pub struct Config {
     #[arg(long, value_name = "ROOMS", env = "AMBIT_HOST_CAPACITY", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub host_capacity: u32,
+
+    /// Of `process:MIN..MAX`: idle children that are kept ready beside those with rooms, so that a room that needs one does not
+    /// wait. Each costs about 15 MB.
+    #[arg(long, value_name = "COUNT", env = "AMBIT_SPARE_HOSTS", default_value_t = Children::default().spares)]
+    pub spare_hosts: u32,
+
+    /// How long a host may be silent before it counts as hung: its rooms are given up, and a child is killed. Hosts are heard
+    /// every 250 ms; what is not much longer takes a busy machine for a hung one.
+    #[arg(long, value_name = "TIME", env = "AMBIT_HOST_SILENCE", default_value = "2s", value_parser = parse_silence)]
+    pub host_silence: Duration,
 
     /// Lets hosts on other machines come by themselves (`game-server --world`) when they show this key, of 16 characters at
     /// least. Without it none is let in. Secret: rather set the environment variable.
@@ -121,11 +132,22 @@ impl Config {
             epoch_unix,
             grace: self.grace,
             idle: self.idle.0,
+            host_silence: self.host_silence,
+            children: self.children(),
             max_connections: self.max_connections,
             max_per_address: self.max_connections_per_address,
             max_rooms: self.max_rooms,
             ..LobbyConfig::default()
         }
+    }
+
+    /// The children that the server keeps.
+    pub fn children(&self) -> Children {
+        let (min, max) = match self.hosts {
+            Hosts::Embedded => (0, 0),
+            Hosts::Process { min, max } => (min.into(), max.into()),
+        };
+        Children { min, max, spares: self.spare_hosts, ..Children::default() }
     }
 
     /// The directory of what the server keeps.
@@ -170,13 +192,21 @@ fn first_lines(error: &clap::Error) -> String {
     words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
+/// Children at most.
+const MAX_CHILDREN: u16 = 256;
+
 /// Where rooms run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
     /// In this process.
     Embedded,
     /// In so many children.
-    Process(u16),
+    Process {
+        /// At least; not 0.
+        min: u16,
+        /// At most.
+        max: u16,
+    },
 }
 
 impl FromStr for Hosts {
@@ -186,11 +216,14 @@ impl FromStr for Hosts {
         match text.split_once(':') {
             None if text == "embedded" => Ok(Self::Embedded),
             None if text == "cluster" => Err("a cluster comes later; `embedded` and `process:N` are there".to_owned()),
-            Some(("process", count)) => match count.parse() {
-                Ok(count @ 1..=256) => Ok(Self::Process(count)),
-                _ => Err("`process:N` takes 1 to 256 children".to_owned()),
-            },
-            _ => Err("either `embedded` or `process:N`".to_owned()),
+            Some(("process", count)) => {
+                let (min, max) = count.split_once("..").unwrap_or((count, count));
+                match (min.parse(), max.parse()) {
+                    (Ok(min @ 1..), Ok(max @ ..=MAX_CHILDREN)) if min <= max => Ok(Self::Process { min, max }),
+                    _ => Err(format!("`process:N` and `process:MIN..MAX` take 1 to {MAX_CHILDREN} children")),
+                }
+            }
+            _ => Err("either `embedded`, `process:N` or `process:MIN..MAX`".to_owned()),
         }
     }
 }
@@ -199,7 +232,8 @@ impl fmt::Display for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded => f.write_str("embedded"),
-            Self::Process(count) => write!(f, "process:{count}"),
+            Self::Process { min, max } if min == max => write!(f, "process:{min}"),
+            Self::Process { min, max } => write!(f, "process:{min}..{max}"),
         }
     }
 }
@@ -247,6 +281,13 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     };
     let time = Duration::try_from_secs_f64(number * unit_s).map_err(|_| wrong())?;
     if time > Duration::from_hours(24) { Err("a day at most".to_owned()) } else { Ok(time) }
+}
+
+/// At least four times as long as hosts take between two signs of life.
+fn parse_silence(text: &str) -> Result<Duration, String> {
+    let least = 4 * BEAT_INTERVAL;
+    let silence = parse_duration(text)?;
+    if silence < least { Err(format!("{} ms at least", least.as_millis())) } else { Ok(silence) }
 }
 
 fn parse_host_key(text: &str) -> Result<String, String> {
@@ -299,9 +340,22 @@ mod tests {
     #[test]
     fn hosts_are_embedded_or_a_number_of_processes() {
         assert_eq!("embedded".parse(), Ok(Hosts::Embedded));
-        assert_eq!("process:2".parse(), Ok(Hosts::Process(2)));
+        assert_eq!("process:2".parse(), Ok(Hosts::Process { min: 2, max: 2 }));
+        assert_eq!("process:2..5".parse(), Ok(Hosts::Process { min: 2, max: 5 }));
+        assert_eq!(Hosts::Process { min: 2, max: 5 }.to_string(), "process:2..5");
+        assert_eq!(Hosts::Process { min: 2, max: 2 }.to_string(), "process:2");
         assert!("cluster".parse::<Hosts>().unwrap_err().contains("comes later"));
-        for text in ["", "process", "process:0", "process:257", "process:x", "thread:1"] {
+        for text in [
+            "",
+            "process",
+            "process:0",
+            "process:257",
+            "process:x",
+            "process:3..2",
+            "process:0..2",
+            "process:2..",
+            "thread:1",
+        ] {
             assert!(text.parse::<Hosts>().is_err(), "{text:?}");
         }
     }
@@ -309,6 +363,9 @@ mod tests {
     #[test]
     fn a_bad_value_is_told_in_one_line_with_its_key() {
         let error = Config::from_arguments(["world-server", "--hosts", "many"]).unwrap_err().to_string();
-        assert_eq!(error, "invalid value 'many' for '--hosts <WHERE>': either `embedded` or `process:N`");
+        assert_eq!(
+            error,
+            "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N` or `process:MIN..MAX`"
+        );
     }
 }

@@ -15,7 +15,7 @@ use ambit_game_server::carrier::WorldEnd;
 use ambit_proto::control::host::{HostReady, HostToWorld, host_to_world};
 
 use crate::actor::{HostGone, HostSays, HostStart, WorldServer};
-use crate::lobby::HostId;
+use crate::lobby::{HostId, Origin};
 
 /// How long a host may take to say that it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -32,6 +32,7 @@ impl Attended {
     pub(crate) async fn introduce(
         mut link: WorldEnd,
         world: Addr<WorldServer>,
+        origin: Origin,
         admit: impl FnOnce(&HostReady) -> Result<(), String>,
     ) -> Result<Self, String> {
         let first = tokio::time::timeout(READY_WITHIN, link.news.recv()).await;
@@ -42,7 +43,7 @@ impl Attended {
         admit(&ready)?;
         ready.key.clear();
         let gone = |_| "the lobby is not there".to_owned();
-        let id = world.send(HostStart(link.commands.clone())).await.map_err(gone)?;
+        let id = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
         tracing::info!(host = id.0, label = ready.label, address = ready.address, "a host is ready");
         let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
         world.send(HostSays(id, ready)).await.map_err(gone)?;

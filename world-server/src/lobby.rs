@@ -25,7 +25,9 @@ mod limits;
 mod listing;
 mod membership;
 mod output;
+mod placement;
 mod players;
+mod pool;
 mod refusal;
 mod request;
 mod room;
@@ -53,12 +55,15 @@ use prost::Message;
 
 pub use config::{CheckParameters, Entropy, GameInfo, LobbyConfig};
 use connections::{Connections, Stage};
-pub use hosts::Host;
 use hosts::Hosts;
+pub use hosts::{Host, Origin};
 use listing::Listing;
 use output::{Caller, Outbox};
 pub use output::{ConnId, HostId, Output};
+use placement::LeastLoaded;
+pub use placement::{Candidate, Measured, Placement, Wish};
 use players::Players;
+pub use pool::Children;
 use refusal::Refusal;
 use request::Request;
 use room::Rooms;
@@ -76,6 +81,11 @@ pub struct Lobby {
     players: Players,
     rooms: Rooms,
     hosts: Hosts,
+    placement: Box<dyn Placement>,
+    /// Children that the shell was last told to keep.
+    children: u32,
+    /// Whether rooms or hosts have changed since the pool was looked after.
+    pool_changed: bool,
     listing: Listing,
     timers: Timers,
     outbox: Outbox,
@@ -103,6 +113,8 @@ impl Lobby {
         entropy: Entropy,
         signer: TicketSigner,
     ) -> Self {
+        let children = config.children;
+        let spread = if children.max == 0 { usize::MAX } else { children.min as usize };
         Self {
             config,
             games,
@@ -112,6 +124,9 @@ impl Lobby {
             players: Players::new(entropy),
             rooms: Rooms::default(),
             hosts: Hosts::default(),
+            placement: Box::new(LeastLoaded { spread }),
+            children: children.min,
+            pool_changed: false,
             listing: Listing::default(),
             timers: Timers::default(),
             outbox: Outbox::default(),
@@ -184,8 +199,9 @@ impl Lobby {
     }
 
     /// A host was started or has connected: it is sent its `Configure`. It gets rooms once it says that it is ready.
-    pub fn handle_host_start(&mut self, now: LocalTime, host: HostId) {
+    pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
+        self.hosts.expect(now, host, origin);
         let configure = Configure {
             version: host::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
@@ -197,13 +213,15 @@ impl Lobby {
 
     /// A host said something.
     pub fn handle_host(&mut self, now: LocalTime, host: HostId, message: HostToWorld) {
+        self.hosts.heard(now, host);
         self.advance(now);
         match message.body {
-            Some(host_to_world::Body::Ready(ready)) => self.add_host(host, ready),
+            Some(host_to_world::Body::Ready(ready)) => self.add_host(now, host, ready),
             Some(host_to_world::Body::RoomOpened(opened)) => self.room_opened(now, host, opened),
             Some(host_to_world::Body::RoomClosed(closed)) => self.room_closed(now, host, &closed),
             Some(host_to_world::Body::PlayerOut(out)) => self.player_out(now, host, &out),
-            Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(host, stats),
+            Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
+            Some(host_to_world::Body::Beat(_)) => {}
             None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
         }
         self.advance(now);
@@ -255,16 +273,19 @@ impl Lobby {
 
     /// Lets time pass: everything that is due happens.
     fn advance(&mut self, now: LocalTime) {
-        while let Some(timer) = self.timers.poll_due(now) {
+        while let Some((due, timer)) = self.timers.poll_due(now) {
             match timer {
                 Timer::Hello(conn) => self.close_for(now, conn, self.hello_overdue()),
                 Timer::Idle(conn) => self.check_idle(now, conn),
                 Timer::Grace(player) => self.end_session(now, player),
                 Timer::Opening(room) => self.opening_overdue(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
+                Timer::Silent(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),
+                Timer::Reap => self.reap(),
             }
         }
+        self.tend_pool(now);
     }
 
     /// One request, from the rate limit to its answer.

@@ -251,7 +251,7 @@ mod tests {
     use ambit_proto::frame::MAX_FROM_WORLD;
     use ambit_proto::quic::{self, ALPN_WORLD, FingerprintVerifier};
     use quinn::Endpoint;
-    use tokio::sync::oneshot;
+    use tokio::sync::{oneshot, watch};
 
     use super::*;
     use crate::actor::Clock;
@@ -307,7 +307,7 @@ mod tests {
         let check = Box::new(|_: &str, _: &_| Ok(()));
         let signer = TicketSigner::from_seed(&[1; 32]);
         let lobby = Lobby::new(LobbyConfig::default(), Vec::new(), check, Box::new(|| [2; 16]), signer);
-        WorldServer::new(lobby, Clock::start().0, oneshot::channel().0).start()
+        WorldServer::new(lobby, Clock::start().0, watch::channel(0).0, oneshot::channel().0).start()
     }
 
     /// The client's end and the server's end of a new connection. Their endpoints live as long as they do.

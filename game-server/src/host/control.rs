@@ -11,11 +11,11 @@ use std::time::Duration;
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
-    Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, RoomOpened, WorldToHost,
+    Beat, Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, RoomOpened, WorldToHost,
     host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
-use ambit_proto::host::{STATS_INTERVAL, VERSION};
+use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
@@ -102,6 +102,8 @@ impl Control<'_> {
     ) -> Ended {
         let mut stats = tokio::time::interval(STATS_INTERVAL);
         stats.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut beats = tokio::time::interval(BEAT_INTERVAL);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             tokio::select! {
                 command = commands.recv() => match command.map(|command| command.body) {
@@ -119,6 +121,7 @@ impl Control<'_> {
                 },
                 Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
                 _ = stats.tick() => self.send_stats(),
+                _ = beats.tick() => self.send_if_there_is_room(host_to_world::Body::Beat(Beat {})),
             }
         }
     }
@@ -244,8 +247,12 @@ impl Control<'_> {
 
     fn send_stats(&mut self) {
         let stats = self.stats();
-        let message = HostToWorld { body: Some(host_to_world::Body::Stats(stats)) };
-        if self.news.try_send(message).is_err() {
+        self.send_if_there_is_room(host_to_world::Body::Stats(stats));
+    }
+
+    /// What newer ones make up for: figures, signs of life.
+    fn send_if_there_is_room(&self, body: host_to_world::Body) {
+        if self.news.try_send(HostToWorld { body: Some(body) }).is_err() {
             self.shared.counters.dropped(Drop::StatsFull);
         }
     }
@@ -274,6 +281,7 @@ impl Control<'_> {
             capacity: config.capacity,
             label: config.label.clone(),
             key: config.key.clone(),
+            cores: self.shared.arbiters.len() as u32,
         }
     }
 

@@ -169,6 +169,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         capacity: 100,
         label: "left".into(),
         key: vec![6; 16],
+        cores: 2,
     };
     let figures = |p50_us| Some(host::TickFigures { p50_us, p99_us: 900, max_us: 5_000 });
     let stats = host::HostStats {
@@ -204,6 +205,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         Body::RoomClosed(host::RoomClosed { room: 5, reason: 31, message: "crashed".into() }),
         Body::PlayerOut(host::PlayerOut { room: 5, player: 3, reason: 29 }),
         Body::Stats(stats),
+        Body::Beat(host::Beat {}),
     ]
 }
 

@@ -12,7 +12,7 @@ use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::control::host::{HostReady, HostToWorld, RoomOpened, host_to_world, world_to_host};
 use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
 use ambit_proto::time::LocalTime;
-use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
+use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
 use prost::Message;
 
 use super::choices::{Choices, put_bytes};
@@ -79,7 +79,7 @@ impl Scene {
         let signer = TicketSigner::from_seed(&[7; 32]);
         let lobby = Lobby::new(config, vec![game], Box::new(|_, _| Ok(())), entropy, signer);
         let mut scene = Scene { lobby, now: LocalTime::from_millis(1_000), next: 0, open: BTreeSet::new() };
-        scene.lobby.handle_host_start(scene.now, HONEST);
+        scene.lobby.handle_host_start(scene.now, HONEST, Origin::Remote);
         scene.pump();
         let ready = HostReady {
             version: ambit_proto::control::WORLD_VERSION,
@@ -132,7 +132,8 @@ impl Scene {
                         self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: order.room, error: None }));
                     }
                 }
-                Output::Host { .. } => {}
+                Output::Forsake { host } => self.lobby.handle_host_gone(self.now, host, "given up"),
+                Output::Host { .. } | Output::Children(_) => {}
             }
         }
     }

@@ -20,7 +20,7 @@ use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
-use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
+use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
 use bytes::Bytes;
 use prost::Message;
 
@@ -126,7 +126,7 @@ impl System {
             oracles: BTreeMap::new(),
             poses: BTreeMap::new(),
         };
-        system.lobby.handle_host_start(system.now, HOST);
+        system.lobby.handle_host_start(system.now, HOST, Origin::Embedded);
         system.pump();
         system
     }
@@ -533,6 +533,8 @@ impl System {
                 self.agenda.add(self.now, Parcel::WorldGone { conn, quit: false });
             }
             Output::Host { message, .. } => self.host.handle_world(self.now, message),
+            // The host is a part of this process.
+            Output::Forsake { .. } | Output::Children(_) => {}
         }
     }
 

@@ -107,6 +107,61 @@ fn a_dead_host_sends_its_players_to_the_lobby_and_touches_nobody_else() -> Resul
 }
 
 #[test]
+fn a_host_that_hangs_is_given_up_killed_and_replaced() -> Result<()> {
+    let scratch = Scratch::new("hung");
+    let server = Server::start(&scratch, &["--hosts", "process:2", "--host-silence", "1s"])?;
+    let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
+    let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
+    for console in [&mut ann, &mut bob] {
+        console.ask("create den game=field npcs=5", "created")?;
+        console.ask("start", "started")?;
+    }
+    let children = server.children();
+    real::server_signal(children[0], "STOP")?;
+    let mut consoles = [(ann, "ann".to_owned()), (bob, "bob".to_owned())];
+    let dropped = first_left(&mut consoles)?;
+    let (mut gone, mut kept) = consoles.into_iter().partition::<Vec<_>, _>(|(_, name)| *name == dropped);
+    let left = gone[0].0.events.iter().find(|event| event["ev"] == "left").expect("the event waited for");
+    assert_eq!(left["reason"], "host_died", "{left}");
+    assert!(left["message"].as_str().is_some_and(|message| message.contains("no sign of life")), "{left}");
+    // Stopped as it is, it ends; another one takes its place.
+    while real::is_alive(children[0]) || server.children().len() < 2 {
+        std::thread::yield_now();
+    }
+    server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    let again = &mut gone[0].0;
+    again.ask("create again game=field", "created")?;
+    again.ask("start", "started")?;
+    let stats = kept[0].0.ask("stats", "stats")?;
+    assert!(!kept[0].0.events.iter().any(|event| event["ev"] == "left"), "{stats}");
+    Ok(())
+}
+
+#[test]
+fn children_come_as_rooms_need_them_up_to_the_most() -> Result<()> {
+    let scratch = Scratch::new("elastic");
+    let server = Server::start(&scratch, &["--hosts", "process:1..3", "--host-capacity", "1"])?;
+    assert!(server.ready.contains("hosts=process:1..3"), "{}", server.ready);
+    let mut consoles = Vec::new();
+    for (name, hosts) in [("ann", 2.0), ("bob", 3.0), ("cat", 3.0)] {
+        let mut console = Console::start(&scratch, server.world, name, &[])?;
+        console.ask("create den game=field npcs=5", "created")?;
+        console.ask("start", "started")?;
+        server.await_metrics("the hosts that are wanted", |metrics| metrics["ambit_hosts"] == hosts)?;
+        consoles.push(console);
+    }
+    let mut dan = Console::start(&scratch, server.world, "dan", &[])?;
+    dan.ask("create den game=field", "created")?;
+    let refused = dan.ask("start", "error")?;
+    assert_eq!(refused["code"], "no_host_available", "{refused}");
+    // A room that ends makes room.
+    consoles[0].ask("leave", "left")?;
+    dan.ask("start", "started")?;
+    assert_eq!(server.children().len(), 3);
+    Ok(())
+}
+
+#[test]
 fn the_children_die_with_their_parent() -> Result<()> {
     let scratch = Scratch::new("orphans");
     let server = Server::start(&scratch, &["--hosts", "process:2"])?;

@@ -90,6 +90,8 @@ fn add_counts(sum: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>) {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::control::host::HostReady;
+
     use super::*;
 
     #[test]
@@ -114,6 +116,12 @@ mod tests {
     }
 
     fn attended(stats: HostStats) -> Host {
-        Host { address: String::new(), certificate_sha256: Vec::new(), capacity: 1, label: String::new(), stats }
+        let ready = HostReady {
+            version: ambit_proto::host::VERSION,
+            address: "127.0.0.1:7777".into(),
+            certificate_sha256: vec![0; 32],
+            ..HostReady::default()
+        };
+        Host { stats, ..Host::try_from(ready).expect("a host that is ready") }
     }
 }

@@ -88,7 +88,7 @@ mod tests {
         let file = "listen = \"127.0.0.1:1\"\nmax-rooms = 7\nhosts = \"process:3\"";
         let config = parse(file, &["world-server", "--max-rooms", "8"]).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:1");
-        assert_eq!(config.hosts, Hosts::Process(3));
+        assert_eq!(config.hosts, Hosts::Process { min: 3, max: 3 });
         assert_eq!(config.max_rooms, 8);
     }
 

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::Attended;
 use crate::actor::WorldServer;
+use crate::lobby::Origin;
 
 /// A host that is ready, and the task that ends when it does.
 pub(crate) struct Embedded {
@@ -24,7 +25,8 @@ pub(crate) async fn start(
     let (host, mut control) = GameHost::new(config, registry)?;
     let (world_end, host_end) = host_link();
     tokio::spawn(async move { control.run(host_end).await });
-    let attended = Attended::introduce(world_end, world, |_| Ok(())).await.map_err(anyhow::Error::msg)?;
+    let attended =
+        Attended::introduce(world_end, world, Origin::Embedded, |_| Ok(())).await.map_err(anyhow::Error::msg)?;
     let ended = tokio::spawn(attended.attend(|| async { "it was closed".to_owned() }));
     Ok(Embedded { host, ended })
 }

@@ -3,20 +3,25 @@
 //! A child is this very program, started with the hidden subcommand `game-server`; so a user's own server brings its own
 //! games along. The two talk by the child's standard input and output. When a child dies, its pipe ends at once: the
 //! lobby is told, and a new child takes its place. When this process dies, the children's input ends, and so do they.
+//! How many there are to be is the lobby's decision.
 
 use std::ffi::OsString;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use actix::Addr;
 use ambit_game_server::carrier::{WorldEnd, world_end_over};
 use anyhow::Context as _;
 use tokio::process::{Child, Command};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Attended;
 use crate::actor::WorldServer;
+use crate::lobby::Origin;
 
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "game-server";
@@ -33,42 +38,72 @@ const DEAD_WITHIN: Duration = Duration::from_millis(200);
 /// hosts (`HOSTS_WITHIN` in `server/parts.rs`), so that no child that hangs survives it.
 const EXIT_WITHIN: Duration = Duration::from_millis(1_500);
 
-/// Keeps one child running until `stop`; `ready` hears of each start: a child that is ready, or why there is none.
-pub(crate) async fn keep(
-    arguments: Vec<OsString>,
-    world: Addr<WorldServer>,
-    ready: mpsc::Sender<Result<(), String>>,
-    stop: CancellationToken,
-) {
-    let mut backoff = FIRST_BACKOFF;
-    while !stop.is_cancelled() {
-        let started = now();
-        if let Err(error) = run(&arguments, &world, &ready, &stop).await {
-            tracing::warn!("a host process failed: {error:#}");
-            // Nobody listens once the server has started.
-            let _ = ready.try_send(Err(format!("{error:#}")));
-        }
-        backoff = if started.elapsed() >= LIVES_FOR { FIRST_BACKOFF } else { (backoff * 2).min(LAST_BACKOFF) };
-        let _ = tokio::time::timeout(backoff, stop.cancelled()).await;
-    }
+/// What all children have in common.
+#[derive(Clone)]
+pub(crate) struct Nursery {
+    /// What a child is told.
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) world: Addr<WorldServer>,
+    /// Hears of each start: a child that is ready, or why there is none.
+    pub(crate) ready: mpsc::Sender<Result<(), String>>,
+    /// How many children are to be kept.
+    pub(crate) wanted: watch::Receiver<u32>,
+    /// Children that end are not replaced any more.
+    pub(crate) stop: CancellationToken,
 }
 
-/// One child, from its start to its end.
-async fn run(
-    arguments: &[OsString],
-    world: &Addr<WorldServer>,
-    ready: &mpsc::Sender<Result<(), String>>,
-    stop: &CancellationToken,
-) -> anyhow::Result<()> {
-    let mut child = spawn(arguments)?;
-    let link = connect(&mut child, stop.clone())?;
-    let attended = match Attended::introduce(link, world.clone(), |_| Ok(())).await {
-        Ok(attended) => attended,
-        Err(reason) => anyhow::bail!("{reason} ({})", end(&mut child, Duration::ZERO).await),
-    };
-    let _ = ready.try_send(Ok(()));
-    attended.attend(|| end(&mut child, DEAD_WITHIN)).await;
-    Ok(())
+impl Nursery {
+    /// Keeps as many children running as are wanted, until the end of all.
+    pub(crate) async fn keep(mut self) {
+        let kept = Arc::new(AtomicU32::new(0));
+        let mut places = JoinSet::new();
+        while !self.stop.is_cancelled() {
+            while kept.load(Ordering::Relaxed) < *self.wanted.borrow_and_update() {
+                kept.fetch_add(1, Ordering::Relaxed);
+                places.spawn(self.clone().keep_one(Arc::clone(&kept)));
+            }
+            tokio::select! {
+                // The lobby's end is the server's.
+                changed = self.wanted.changed() => if changed.is_err() { break },
+                Some(_) = places.join_next() => {}
+                () = self.stop.cancelled() => {}
+            }
+        }
+        while places.join_next().await.is_some() {}
+    }
+
+    /// Keeps one child running until the end of all, or until one ends when there are too many.
+    async fn keep_one(self, kept: Arc<AtomicU32>) {
+        let mut backoff = FIRST_BACKOFF;
+        while !self.stop.is_cancelled() {
+            let started = now();
+            if let Err(error) = self.run().await {
+                tracing::warn!("a host process failed: {error:#}");
+                // Nobody listens once the server has started.
+                let _ = self.ready.try_send(Err(format!("{error:#}")));
+            }
+            let wanted = *self.wanted.borrow();
+            let one_less = |kept: u32| (kept > wanted).then(|| kept - 1);
+            if kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok() {
+                return;
+            }
+            backoff = if started.elapsed() >= LIVES_FOR { FIRST_BACKOFF } else { (backoff * 2).min(LAST_BACKOFF) };
+            let _ = tokio::time::timeout(backoff, self.stop.cancelled()).await;
+        }
+    }
+
+    /// One child, from its start to its end.
+    async fn run(&self) -> anyhow::Result<()> {
+        let mut child = spawn(&self.arguments)?;
+        let link = connect(&mut child, self.stop.clone())?;
+        let attended = match Attended::introduce(link, self.world.clone(), Origin::Child, |_| Ok(())).await {
+            Ok(attended) => attended,
+            Err(reason) => anyhow::bail!("{reason} ({})", end(&mut child, Duration::ZERO).await),
+        };
+        let _ = self.ready.try_send(Ok(()));
+        attended.attend(|| end(&mut child, DEAD_WITHIN)).await;
+        Ok(())
+    }
 }
 
 fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {

@@ -13,6 +13,7 @@ use ring::digest::{SHA256, digest};
 
 use super::Attended;
 use crate::actor::WorldServer;
+use crate::lobby::Origin;
 
 /// How long a new connection may take to open its stream.
 const STREAM_WITHIN: Duration = Duration::from_secs(5);
@@ -36,7 +37,7 @@ pub(crate) async fn serve(connection: Connection, key: String, world: Addr<World
             Err("it does not have the key of `--host-key`".into())
         }
     };
-    match Attended::introduce(link, world, admit).await {
+    match Attended::introduce(link, world, Origin::Remote, admit).await {
         Ok(attended) => {
             attended.attend(|| async { "its connection ended".to_owned() }).await;
             close(&connection, ErrorCode::ErrorUnspecified);

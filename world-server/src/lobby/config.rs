@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::pool::Children;
+
 /// Limits and times. Each limit has an error code that says so to whoever hits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LobbyConfig {
@@ -18,6 +20,10 @@ pub struct LobbyConfig {
     pub idle: Option<Duration>,
     /// How long a host may take to open a room.
     pub open_within: Duration,
+    /// How long a host may be silent before it counts as hung. Hosts are heard every 250 ms.
+    pub host_silence: Duration,
+    /// The children that the server keeps; none where rooms run elsewhere.
+    pub children: Children,
     /// Connections at once. Raising it costs about 40 KB each.
     pub max_connections: usize,
     /// Connections at once from one IPv4 address or one IPv6 /64 network.
@@ -47,6 +53,8 @@ impl Default for LobbyConfig {
             hello_within: Duration::from_secs(5),
             idle: Some(Duration::from_mins(10)),
             open_within: Duration::from_secs(10),
+            host_silence: Duration::from_secs(2),
+            children: Children::default(),
             max_connections: 10_000,
             max_per_address: 4_096,
             max_rooms: 10_000,

@@ -1,14 +1,13 @@
-//! Where rooms can run, and which of the places gets the next one.
-//!
-//! The load is counted from the lobby's own books, not from what hosts report: a report is up to a second old, and rooms
-//! started within it would all go to the same host.
+//! Where rooms can run.
 
 use std::collections::BTreeMap;
 
 use ambit_proto::control::host::{HostReady, HostStats};
 use ambit_proto::host::VERSION;
+use ambit_proto::time::LocalTime;
 
 use super::output::HostId;
+use super::placement::{Candidate, Measured};
 use super::room::Rooms;
 
 /// Host name and port, with room to spare; it travels in each ticket.
@@ -26,8 +25,26 @@ pub struct Host {
     pub capacity: u32,
     /// For people.
     pub label: String,
+    /// Threads that run rooms at the same time.
+    pub cores: u32,
     /// Its latest counters.
     pub stats: HostStats,
+    /// What its reports say of its load.
+    pub measured: Measured,
+    /// Whether it gets no more rooms, since it ends or has fallen silent.
+    pub leaving: bool,
+}
+
+/// How a host came to be here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// A part of this process: it is as alive as the lobby is.
+    Embedded,
+    /// A child that this server started, and starts again.
+    Child,
+    /// A process that came by itself.
+    #[default]
+    Remote,
 }
 
 impl TryFrom<HostReady> for Host {
@@ -48,7 +65,10 @@ impl TryFrom<HostReady> for Host {
             certificate_sha256: ready.certificate_sha256,
             capacity: ready.capacity,
             label: ready.label,
+            cores: ready.cores.max(1),
             stats: HostStats::default(),
+            measured: Measured::default(),
+            leaving: false,
         })
     }
 }
@@ -56,9 +76,23 @@ impl TryFrom<HostReady> for Host {
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     ready: BTreeMap<HostId, Host>,
+    /// Of those that are ready or about to be.
+    known: BTreeMap<HostId, Known>,
+}
+
+/// What is known of a host beside what it says.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    origin: Origin,
+    heard_at: LocalTime,
 }
 
 impl Hosts {
+    /// A host will soon be ready.
+    pub(super) fn expect(&mut self, now: LocalTime, id: HostId, origin: Origin) {
+        self.known.insert(id, Known { origin, heard_at: now });
+    }
+
     /// A host is ready, or says something else about itself than before.
     pub(super) fn add(&mut self, id: HostId, host: Host) {
         self.ready.insert(id, host);
@@ -66,14 +100,38 @@ impl Hosts {
 
     pub(super) fn remove(&mut self, id: HostId) {
         self.ready.remove(&id);
+        self.known.remove(&id);
     }
 
     pub(super) fn get(&self, id: HostId) -> Option<&Host> {
         self.ready.get(&id)
     }
 
-    pub(super) fn note_stats(&mut self, id: HostId, stats: HostStats) {
+    pub(super) fn origin(&self, id: HostId) -> Origin {
+        self.known.get(&id).map(|known| known.origin).unwrap_or_default()
+    }
+
+    /// A host has said something.
+    pub(super) fn heard(&mut self, now: LocalTime, id: HostId) {
+        if let Some(known) = self.known.get_mut(&id) {
+            known.heard_at = now;
+        }
+    }
+
+    pub(super) fn heard_at(&self, id: HostId) -> Option<LocalTime> {
+        self.known.get(&id).map(|known| known.heard_at)
+    }
+
+    /// The host gets no more rooms.
+    pub(super) fn retire(&mut self, id: HostId) {
         if let Some(host) = self.ready.get_mut(&id) {
+            host.leaving = true;
+        }
+    }
+
+    pub(super) fn note_stats(&mut self, now: LocalTime, id: HostId, stats: HostStats) {
+        if let Some(host) = self.ready.get_mut(&id) {
+            host.measured.note(now, &stats, host.cores);
             host.stats = stats;
         }
     }
@@ -86,34 +144,25 @@ impl Hosts {
         self.ready.len()
     }
 
-    /// The host with the fewest players, then rooms, of those that take another room; the first one of several.
-    pub(super) fn least_loaded(&self, rooms: &Rooms) -> Option<HostId> {
-        let loads = loads(rooms);
-        self.iter()
-            .map(|(id, host)| (loads.get(&id).copied().unwrap_or_default(), id, host.capacity))
-            .filter(|(load, _, capacity)| load.rooms < *capacity)
-            .min_by_key(|(load, id, _)| (*load, *id))
-            .map(|(_, id, _)| id)
+    /// The hosts that rooms may be given to, in the order in which they came. Cost: a look at each room.
+    pub(super) fn candidates(&self, rooms: &Rooms) -> Vec<Candidate> {
+        let booked = booked(rooms);
+        let staying = self.iter().filter(|(_, host)| !host.leaving);
+        staying.map(|(id, host)| Candidate::new(id, host, booked.get(&id).copied().unwrap_or_default())).collect()
     }
 }
 
-/// In the order in which loads compare.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Load {
-    players: u32,
-    rooms: u32,
-}
-
-fn loads(rooms: &Rooms) -> BTreeMap<HostId, Load> {
-    let mut loads: BTreeMap<HostId, Load> = BTreeMap::new();
+/// Rooms and players by host, as the lobby has them.
+fn booked(rooms: &Rooms) -> BTreeMap<HostId, (u32, u32)> {
+    let mut booked: BTreeMap<HostId, (u32, u32)> = BTreeMap::new();
     for room in rooms.iter() {
         if let Some(host) = room.hosted_by() {
-            let load = loads.entry(host).or_default();
-            load.players += room.seats.taken();
-            load.rooms += 1;
+            let (rooms, players) = booked.entry(host).or_default();
+            *rooms += 1;
+            *players += room.seats.taken();
         }
     }
-    loads
+    booked
 }
 
 #[cfg(test)]
@@ -122,8 +171,8 @@ mod tests {
 
     #[test]
     fn a_host_has_to_speak_the_same_version() {
-        let error = Host::try_from(HostReady { version: 2, ..ready() }).expect_err("a refusal");
-        assert!(error.contains("version 2"), "{error}");
+        let error = Host::try_from(HostReady { version: VERSION + 1, ..ready() }).expect_err("a refusal");
+        assert!(error.contains(&format!("version {}", VERSION + 1)), "{error}");
     }
 
     #[test]

@@ -153,6 +153,7 @@ impl Lobby {
     /// As `dissolve`, when the host that it ran on knows or is gone.
     pub(super) fn dissolve_by_host(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
         let Some(room) = self.rooms.remove(id) else { return };
+        self.pool_changed = true;
         if let Phase::Opening { starter, .. } = room.phase {
             self.counters.refuse(why.code);
             self.answer_later(starter, output::error(why.clone()));

@@ -60,6 +60,13 @@ pub enum Output {
         /// What.
         message: WorldToHost,
     },
+    /// Cut the link to a host that has fallen silent, and kill it if it is a child; `handle_host_gone` is due as ever.
+    Forsake {
+        /// Which one.
+        host: HostId,
+    },
+    /// Keep so many children: start those that are missing; those too many were told to end.
+    Children(u32),
 }
 
 /// Outputs that wait to be polled.
@@ -112,6 +119,10 @@ impl Outbox {
 
     pub(super) fn close(&mut self, conn: ConnId, refusal: Refusal) {
         self.0.push_back(Output::Close { conn, code: refusal.code, message: refusal.message });
+    }
+
+    pub(super) fn push(&mut self, output: Output) {
+        self.0.push_back(output);
     }
 
     pub(super) fn host(&mut self, host: HostId, body: world_to_host::Body) {

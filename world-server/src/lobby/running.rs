@@ -12,6 +12,7 @@ use ambit_proto::time::LocalTime;
 use super::hosts::Host;
 use super::membership::{must_be_ready, parameters_of_game, room_left};
 use super::output::{Caller, HostId};
+use super::placement::Wish;
 use super::refusal::Refusal;
 use super::room::{Phase, Room};
 use super::timers::Timer;
@@ -21,16 +22,19 @@ use super::{Answer, Lobby, output};
 const MAX_HOST_MESSAGE: usize = 500;
 
 impl Lobby {
-    /// Has the room opened on the host with the smallest load.
+    /// Has the room opened where it is to run.
     pub(super) fn start_room(&mut self, now: LocalTime, player: PlayerId, from: Caller) -> Result<Answer, Refusal> {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
-        let host = self.hosts.least_loaded(&self.rooms).ok_or_else(|| {
+        let room = self.rooms.at(id);
+        let wish = Wish { game: &room.game, players: room.seats.taken() };
+        let host = self.placement.place(wish, &self.hosts.candidates(&self.rooms)).ok_or_else(|| {
             Refusal::new(ErrorCode::NoHostAvailable, "no game server takes another room at the moment; try again later")
         })?;
         let seed = u64::from_be_bytes(*self.players.entropy().first_chunk().expect("16 bytes hold 8"));
         let room = self.rooms.at_mut(id);
         room.phase = Phase::Opening { host, starter: from };
+        self.pool_changed = true;
         let open = OpenRoom {
             room: id.0,
             game: room.game.clone(),
@@ -67,9 +71,13 @@ impl Lobby {
         }
     }
 
-    pub(super) fn add_host(&mut self, id: HostId, ready: HostReady) {
+    pub(super) fn add_host(&mut self, now: LocalTime, id: HostId, ready: HostReady) {
         match Host::try_from(ready) {
-            Ok(host) if !self.draining => self.hosts.add(id, host),
+            Ok(host) if !self.draining => {
+                self.hosts.add(id, host);
+                self.pool_changed = true;
+                self.watch_host(now, id);
+            }
             Ok(_) => self.outbox.host(id, world_to_host::Body::Drain(Drain {})),
             Err(fault) => {
                 tracing::warn!(host = id.0, fault, "a host was refused");
@@ -82,11 +90,9 @@ impl Lobby {
     /// The host is gone. Its players are in the lobby, with the reason.
     pub(super) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.hosts.remove(host);
-        let lost = self.rooms.iter().filter(|room| room.hosted_by() == Some(host));
-        for room in lost.map(|room| room.id).collect::<Vec<_>>() {
-            let message = format!("the game server that ran room {room} is gone: {}", shown(reason));
-            self.dissolve_by_host(now, room, Refusal::new(ErrorCode::HostDied, message));
-        }
+        self.pool_changed = true;
+        self.timers.cancel(Timer::Silent(host));
+        self.lose_rooms_of(now, host, reason);
     }
 
     /// The answer to `OpenRoom`. About a room that is gone or not his, a host is not heard.
@@ -102,6 +108,7 @@ impl Lobby {
             None => self.run(now, id, host, starter),
             Some(error) => {
                 room.phase = Phase::Waiting;
+                self.pool_changed = true;
                 let message = format!("the game server did not open the room: {}", shown(&error.message));
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
                 self.counters.refuse(code);
@@ -205,6 +212,6 @@ impl Lobby {
 }
 
 /// A host's words, fit to be shown.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_HOST_MESSAGE).collect()
 }

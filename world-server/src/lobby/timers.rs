@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
-use super::output::ConnId;
+use super::output::{ConnId, HostId};
 
 /// What happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +24,12 @@ pub(super) enum Timer {
     Opening(RoomId),
     /// The room's members are told who is in it.
     Roster(RoomId),
+    /// The host has to have said something.
+    Silent(HostId),
     /// Those who watch the list of rooms are told what has changed.
     Listing,
+    /// Children that are too many end.
+    Reap,
 }
 
 /// The table.
@@ -56,14 +60,14 @@ impl Timers {
         }
     }
 
-    /// The next timer whose time has come; it is no longer set.
-    pub(super) fn poll_due(&mut self, now: LocalTime) -> Option<Timer> {
+    /// The next timer whose time has come, and when that was; it is no longer set.
+    pub(super) fn poll_due(&mut self, now: LocalTime) -> Option<(LocalTime, Timer)> {
         let (at, timer) = self.due.first().copied()?;
         if at > now {
             return None;
         }
         self.cancel(timer);
-        Some(timer)
+        Some((at, timer))
     }
 
     pub(super) fn next_deadline(&self) -> Option<LocalTime> {
@@ -91,10 +95,10 @@ mod tests {
         timers.set(Timer::Hello(ConnId(1)), at(10));
         assert_eq!(timers.next_deadline(), Some(at(10)));
         assert_eq!(timers.poll_due(at(9)), None);
-        assert_eq!(timers.poll_due(at(20)), Some(Timer::Hello(ConnId(1))));
-        assert_eq!(timers.poll_due(at(20)), Some(Timer::Hello(ConnId(2))));
+        assert_eq!(timers.poll_due(at(20)), Some((at(10), Timer::Hello(ConnId(1)))));
+        assert_eq!(timers.poll_due(at(20)), Some((at(10), Timer::Hello(ConnId(2)))));
         assert_eq!(timers.poll_due(at(20)), None);
-        assert_eq!(timers.poll_due(at(30)), Some(Timer::Listing));
+        assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::Listing)));
         assert_eq!(timers.next_deadline(), None);
     }
 

@@ -20,7 +20,7 @@ use anyhow::{Context as _, bail};
 use quinn::{Connection, Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,8 @@ use super::Addresses;
 use crate::actor::{Clock, DrainNow, WorldServer};
 use crate::admin::{self, Admin};
 use crate::config::{Config, Hosts};
-use crate::hosts::{embedded, process, remote};
+use crate::hosts::process::Nursery;
+use crate::hosts::{embedded, remote};
 use crate::lobby::{GameInfo, Lobby};
 use crate::session::Session;
 
@@ -71,10 +72,11 @@ impl Parts {
             fingerprint: identity.fingerprint(),
             hosts: config.hosts,
         };
-        let (world, lobby_ended) = start_lobby(config, &registry)?;
+        let (children, wanted) = watch::channel(config.children().min);
+        let (world, lobby_ended) = start_lobby(config, &registry, children)?;
         let mut hosts = JoinSet::new();
         let hosts_stop = CancellationToken::new();
-        let embedded = start_hosts(config, registry, &addresses, &world, &mut hosts, &hosts_stop).await?;
+        let embedded = start_hosts(config, registry, &addresses, &world, wanted, &mut hosts, &hosts_stop).await?;
 
         let door = Arc::new(DoorCounters::default());
         let slow_readers = Arc::new(AtomicU64::new(0));
@@ -172,6 +174,7 @@ impl Entry {
 fn start_lobby(
     config: &Config,
     registry: &Registry,
+    children: watch::Sender<u32>,
 ) -> anyhow::Result<(Addr<WorldServer>, oneshot::Receiver<Infallible>)> {
     let (clock, epoch_unix) = Clock::start();
     let mut seed = [0; 32];
@@ -183,7 +186,7 @@ fn start_lobby(
     let lobby = Lobby::new(config.lobby(epoch_unix), games, Box::new(check), Box::new(random_bytes()), signer);
     let arbiter = Arbiter::try_new().context("cannot start the lobby's thread")?.handle();
     let (lifeline, ended) = oneshot::channel();
-    let world = WorldServer::start_in_arbiter(&arbiter, move |_| WorldServer::new(lobby, clock, lifeline));
+    let world = WorldServer::start_in_arbiter(&arbiter, move |_| WorldServer::new(lobby, clock, children, lifeline));
     Ok((world, ended))
 }
 
@@ -211,6 +214,7 @@ async fn start_hosts(
     registry: Registry,
     addresses: &Addresses,
     world: &Addr<WorldServer>,
+    wanted: watch::Receiver<u32>,
     tasks: &mut JoinSet<()>,
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<GameHost>> {
@@ -231,13 +235,13 @@ async fn start_hosts(
             });
             Ok(Some(embedded.host))
         }
-        Hosts::Process(count) => {
-            let (ready, mut starts) = mpsc::channel(usize::from(count));
-            for _ in 0..count {
-                tasks.spawn(process::keep(child_arguments(config), world.clone(), ready.clone(), stop.clone()));
-            }
+        Hosts::Process { min, .. } => {
+            let (ready, mut starts) = mpsc::channel(usize::from(min));
+            let nursery =
+                Nursery { arguments: child_arguments(config), world: world.clone(), ready, wanted, stop: stop.clone() };
+            tasks.spawn(nursery.keep());
             let all_ready = async {
-                for _ in 0..count {
+                for _ in 0..min {
                     if let Some(Err(reason)) = starts.recv().await {
                         bail!("a host process did not start: {reason}");
                     }

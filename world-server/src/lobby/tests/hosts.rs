@@ -5,16 +5,19 @@ use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::world_to_client::Body;
 
 use super::scene::{Client, Scene, start};
-use crate::lobby::HostId;
+use crate::lobby::{HostId, Origin};
 
 #[test]
 fn a_host_is_configured_before_anything_else() {
     let mut scene = Scene::new();
-    scene.lobby.handle_host_start(scene.now, HostId(1));
+    scene.lobby.handle_host_start(scene.now, HostId(1), Origin::Remote);
     scene.carry();
     let orders = scene.orders();
     let [(HostId(1), world_to_host::Body::Configure(configure))] = &orders[..] else { panic!("{orders:?}") };
-    assert_eq!((configure.version, configure.ticket_key.len(), configure.grace_ms), (1, 32, 30_000));
+    assert_eq!(
+        (configure.version, configure.ticket_key.len(), configure.grace_ms),
+        (ambit_proto::host::VERSION, 32, 30_000)
+    );
 }
 
 #[test]

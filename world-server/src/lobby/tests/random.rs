@@ -369,6 +369,8 @@ impl Storm {
                         self.opening.push((host, open.room));
                     }
                 }
+                Output::Forsake { host } => panic!("{host:?} is not one that has to be heard"),
+                Output::Children(count) => panic!("no children are kept, and {count} are wanted"),
             }
         }
         // Only the shell knows when a connection is really closed.

@@ -11,7 +11,7 @@ use ambit_proto::control::world::{self, client_to_world as ask, world_to_client:
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
+use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
 
 pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
 
@@ -35,6 +35,10 @@ pub(super) struct Scene {
     answers: BTreeMap<ConnId, Vec<(u64, Body)>>,
     closed: BTreeMap<ConnId, ErrorCode>,
     orders: Vec<(HostId, world_to_host::Body)>,
+    /// Hosts that were given up since the last look.
+    forsaken: Vec<HostId>,
+    /// How many children are to be kept, if that was ever said.
+    pub(super) children: Option<u32>,
     conns: u64,
     requests: u64,
 }
@@ -85,6 +89,8 @@ impl Scene {
             answers: BTreeMap::new(),
             closed: BTreeMap::new(),
             orders: Vec::new(),
+            forsaken: Vec::new(),
+            children: None,
             conns: 0,
             requests: 0,
         }
@@ -248,6 +254,7 @@ impl Scene {
             address: format!("127.0.0.1:{}", 8_000 + number),
             certificate_sha256: vec![number as u8; 32],
             capacity,
+            cores: 1,
             label: format!("host {number}"),
             key: Vec::new(),
         };
@@ -267,6 +274,17 @@ impl Scene {
     pub(super) fn lose_host(&mut self, host: HostId, reason: &str) {
         self.lobby.handle_host_gone(self.now, host, reason);
         self.carry();
+    }
+
+    /// A child with room for so many that is ready.
+    pub(super) fn child(&mut self, number: u64, capacity: u32) -> HostId {
+        self.lobby.handle_host_start(self.now, HostId(number), Origin::Child);
+        self.host(number, capacity)
+    }
+
+    /// The hosts that were given up since the last look.
+    pub(super) fn forsaken(&mut self) -> Vec<HostId> {
+        std::mem::take(&mut self.forsaken)
     }
 
     /// What hosts were told since the last look.
@@ -383,6 +401,8 @@ impl Scene {
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
                 Output::Host { host, message } => self.orders.push((host, message.body.expect("a body"))),
+                Output::Forsake { host } => self.forsaken.push(host),
+                Output::Children(count) => self.children = Some(count),
             }
         }
         for conn in self.closed.keys() {

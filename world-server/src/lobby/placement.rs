@@ -1,0 +1,198 @@
+//! Which host gets the next room.
+//!
+//! The wish and what is known of each host go in, a host comes out. What is known is counted from the lobby's own books and
+//! measured by the hosts, whichever says more: a report is up to a second old, and rooms started within it would all go to the
+//! same host; and no book knows what a room's physics costs.
+
+use std::time::Duration;
+
+use ambit_proto::control::host::HostStats;
+use ambit_proto::time::LocalTime;
+
+use super::hosts::Host;
+use super::output::HostId;
+
+/// What an idle room costs, and a player at 20 ticks a second, in thousandths of a core. Source: `docs/crowd.md`.
+const ROOM_PERMILLE: u32 = 1;
+const PLAYER_PERMILLE: u32 = 1;
+/// A host that uses more than this share of its cores gets a room only where none uses less: what is left is for players who come.
+const BUSY_PERMILLE: u32 = 700;
+/// What a host may send to be counted as full, in bytes a second: a line of 1 Gbit/s.
+const FULL_BYTES_PER_S: f32 = 125_000_000.0;
+/// A host whose ticks begin so late (p99) is busy, whatever else it says: half a tick of 20 Hz.
+const LATE_US: u32 = 25_000;
+/// What the newest report counts beside those before.
+const NEWEST: f32 = 0.5;
+
+/// What is to be placed.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// What is played.
+    pub game: &'a str,
+    /// Players who are in.
+    pub players: u32,
+}
+
+/// A place for a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Which host.
+    pub host: HostId,
+    /// Rooms that it takes.
+    pub capacity: u32,
+    /// Rooms that it has.
+    pub rooms: u32,
+    /// Players in them.
+    pub players: u32,
+    /// What it has to carry, in thousandths of what it can.
+    pub load_permille: u32,
+}
+
+impl Candidate {
+    /// A host with these rooms and players.
+    pub(super) fn new(id: HostId, host: &Host, (rooms, players): (u32, u32)) -> Self {
+        let booked = rooms * ROOM_PERMILLE + players * PLAYER_PERMILLE;
+        let load_permille = (booked / host.cores.max(1)).max(host.measured.permille);
+        Candidate { host: id, capacity: host.capacity, rooms, players, load_permille }
+    }
+
+    /// Whether it takes another room.
+    pub fn has_room(&self) -> bool {
+        self.rooms < self.capacity
+    }
+
+    /// Whether it should be left alone.
+    pub fn is_busy(&self) -> bool {
+        self.load_permille >= BUSY_PERMILLE
+    }
+}
+
+/// A way to place rooms.
+pub trait Placement: Send {
+    /// The host for a room; none if no host takes one. Pure: the same hosts give the same place. `hosts` are in the order in which
+    /// they came, each once.
+    fn place(&self, wish: Wish<'_>, hosts: &[Candidate]) -> Option<HostId>;
+}
+
+/// The least loaded host of those in use; one that is idle only when all others are busy, or fewer than `spread` are in use.
+///
+/// So rooms spread over `spread` hosts evenly, and those beyond can be ended when nobody needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LeastLoaded {
+    /// How many hosts are in use in any case.
+    pub(super) spread: usize,
+}
+
+impl Placement for LeastLoaded {
+    fn place(&self, _: Wish<'_>, hosts: &[Candidate]) -> Option<HostId> {
+        let in_use = hosts.iter().filter(|host| host.rooms > 0).count();
+        let mut idle_allowed = self.spread.saturating_sub(in_use);
+        let is_wanted = |host: &&Candidate| {
+            let is_idle = host.rooms == 0;
+            let is_allowed = !is_idle || idle_allowed > 0;
+            idle_allowed -= usize::from(is_idle && is_allowed);
+            is_allowed
+        };
+        let wanted: Vec<&Candidate> = hosts.iter().filter(is_wanted).collect();
+        let calm = |host: &&&Candidate| host.has_room() && !host.is_busy();
+        least(wanted.iter().filter(calm).copied())
+            .or_else(|| least(hosts.iter().filter(|host| host.has_room() && !host.is_busy())))
+            .or_else(|| least(hosts.iter().filter(|host| host.has_room())))
+    }
+}
+
+/// By load in tenths, since no measurement is the same twice; then players, then rooms; the one that came first of several.
+fn least<'a>(hosts: impl Iterator<Item = &'a Candidate>) -> Option<HostId> {
+    hosts.min_by_key(|host| (host.load_permille / 100, host.players, host.rooms, host.host)).map(|host| host.host)
+}
+
+/// What a host's reports say of its load.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// In thousandths of what it can carry: cores, the line, and whether its ticks come late.
+    pub permille: u32,
+    /// Smoothed, in thousandths of its cores.
+    cpu_permille: f32,
+    /// At the newest report.
+    bytes_out: u64,
+    at: Option<LocalTime>,
+}
+
+impl Measured {
+    /// Another report of a host with so many cores has come.
+    pub(super) fn note(&mut self, now: LocalTime, stats: &HostStats, cores: u32) {
+        let cpu = stats.cpu_permille as f32 / cores.max(1) as f32;
+        self.cpu_permille += (cpu - self.cpu_permille) * self.at.map_or(1.0, |_| NEWEST);
+        let since = self.at.map_or(Duration::ZERO, |at| now.since(at)).as_secs_f32();
+        let bytes = stats.bytes_out.saturating_sub(self.bytes_out) as f32;
+        let line = if since > 0.0 { 1_000.0 * bytes / since / FULL_BYTES_PER_S } else { 0.0 };
+        let late = stats.recent_lateness.is_some_and(|late| late.p99_us >= LATE_US);
+        let floor = if late { BUSY_PERMILLE } else { 0 };
+        self.permille = (self.cpu_permille.max(line) as u32).max(floor);
+        (self.bytes_out, self.at) = (stats.bytes_out, Some(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ambit_proto::control::host::TickFigures;
+
+    use super::*;
+
+    #[test]
+    fn rooms_of_the_same_size_are_spread_evenly() {
+        let mut hosts: Vec<Candidate> = (1..=4).map(|id| candidate(id, 0, 0)).collect();
+        for _ in 0..40 {
+            let place = LeastLoaded { spread: 4 }.place(WISH, &hosts).expect("a place");
+            let host = hosts.iter_mut().find(|host| host.host == place).expect("one of them");
+            (host.rooms, host.players) = (host.rooms + 1, host.players + 10);
+            host.load_permille = host.rooms + host.players;
+        }
+        assert!(hosts.iter().all(|host| (host.rooms, host.players) == (10, 100)), "{hosts:?}");
+    }
+
+    #[test]
+    fn nothing_goes_beyond_a_host_s_capacity_and_a_busy_one_is_the_last_resort() {
+        let place = |hosts: &[Candidate]| LeastLoaded { spread: 2 }.place(WISH, hosts).map(|host| host.0);
+        let busy = Candidate { load_permille: 900, ..candidate(1, 1, 1) };
+        let full = Candidate { capacity: 3, ..candidate(2, 3, 0) };
+        assert_eq!(place(&[busy, full]), Some(1));
+        assert_eq!(place(&[full]), None);
+        assert_eq!(place(&[]), None);
+        assert_eq!(place(&[busy, full, Candidate { load_permille: 600, ..candidate(3, 20, 500) }]), Some(3));
+    }
+
+    #[test]
+    fn an_idle_host_beyond_the_spread_is_taken_only_when_the_others_are_busy_or_full() {
+        let place = |hosts: &[Candidate]| LeastLoaded { spread: 2 }.place(WISH, hosts).map(|host| host.0);
+        assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 5, 9), candidate(3, 0, 0)]), Some(1));
+        assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 0, 0), candidate(3, 0, 0)]), Some(2));
+        let busy = |id| Candidate { load_permille: 800, ..candidate(id, 4, 9) };
+        assert_eq!(place(&[busy(1), busy(2), candidate(3, 0, 0)]), Some(3));
+        let full = |id| Candidate { capacity: 4, ..candidate(id, 4, 9) };
+        assert_eq!(place(&[full(1), full(2), candidate(3, 0, 0)]), Some(3));
+    }
+
+    #[test]
+    fn what_is_measured_counts_cores_the_line_and_lateness() {
+        let mut measured = Measured::default();
+        let second = |s: u64| LocalTime::from_millis(1_000 * s);
+        let report = HostStats { cpu_permille: 500, ..HostStats::default() };
+        measured.note(second(1), &report, 2);
+        assert_eq!(measured.permille, 250);
+        measured.note(second(2), &HostStats { cpu_permille: 1_500, ..report.clone() }, 2);
+        assert_eq!(measured.permille, 500, "smoothed");
+        measured.note(second(3), &HostStats { bytes_out: 100_000_000, ..HostStats::default() }, 2);
+        assert_eq!(measured.permille, 800, "100 of 125 MB/s");
+        let late = TickFigures { p99_us: 30_000, ..TickFigures::default() };
+        let report = HostStats { recent_lateness: Some(late), bytes_out: 100_000_000, ..HostStats::default() };
+        measured.note(second(9), &report, 2);
+        assert_eq!(measured.permille, BUSY_PERMILLE);
+    }
+
+    const WISH: Wish<'_> = Wish { game: "field", players: 10 };
+
+    fn candidate(id: u64, rooms: u32, players: u32) -> Candidate {
+        Candidate { host: HostId(id), capacity: 64, rooms, players, load_permille: rooms + players }
+    }
+}
