@@ -109,7 +109,7 @@ impl SimHost {
                 self.verifier = TicketVerifier::new(&configure.ticket_key);
                 self.grace = Duration::from_millis(configure.grace_ms.into());
                 let ready = HostReady {
-                    version: 1,
+                    version: ambit_proto::host::VERSION,
                     address: ADDRESS.into(),
                     certificate_sha256: vec![1; 32],
                     capacity: 100,
