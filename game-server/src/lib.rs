@@ -10,6 +10,7 @@ pub mod logic;
 pub mod network;
 pub mod record;
 pub mod room;
+pub mod saved;
 pub mod stats;
 pub mod ticket;
 

@@ -17,16 +17,18 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::keymap::Keymap;
+use ambit_proto::keymap::{Keymap, Sample};
 use ambit_proto::message::{Action, Command, Effect};
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::config::RoomConfig;
 use crate::logic::game::{Game, Refusal};
 use crate::logic::world::{Change, Taken, TraceLine, World};
 use crate::network::hearing::Heard;
 use crate::network::{Arrival, Eyes, Moment, Network};
+use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
 
 /// What a room is told at a tick.
@@ -107,18 +109,68 @@ pub enum Output {
     Finished,
 }
 
+/// What a tick has taken of its inputs: what the world and the game were told, whoever brought it. The same in the same ticks gives
+/// the same world; so these, and what [`Room::save`] says, are all that another process needs to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Accepted {
+    /// A player has come, for the first time or again.
+    Join {
+        /// Who.
+        player: PlayerId,
+        /// The player's name.
+        name: String,
+    },
+    /// A player's connection is gone.
+    Lost {
+        /// Who.
+        player: PlayerId,
+    },
+    /// A player is out for good.
+    Remove {
+        /// Who.
+        player: PlayerId,
+    },
+    /// A player has another name.
+    Rename {
+        /// Who.
+        player: PlayerId,
+        /// The new name.
+        name: String,
+    },
+    /// A player wants something; perhaps the game refuses it.
+    Command {
+        /// Who.
+        player: PlayerId,
+        /// What.
+        action: Action,
+    },
+    /// A sample of a player's controls.
+    Sample {
+        /// Who.
+        player: PlayerId,
+        /// The room's time when it arrived.
+        at: GameTime,
+        /// What was held.
+        sample: Sample,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
 struct Seat {
     avatar: ObjectId,
     name: String,
     presence: Presence,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Presence {
     Here(ClientId),
     /// Since when the connection is gone.
     Away(GameTime),
 }
+
+/// Of a seat whose player's words are done again: no connection has this number.
+const NOBODY: ClientId = ClientId(u32::MAX);
 
 /// See the module.
 pub struct Room {
@@ -135,6 +187,7 @@ pub struct Room {
     changes: Vec<Change>,
     heard: Vec<Heard>,
     taken: Vec<Taken>,
+    accepted: Vec<Accepted>,
     trace: Vec<TraceLine>,
     stats: RoomStats,
     /// Bytes sent when the present second began.
@@ -158,6 +211,7 @@ impl Room {
             changes: Vec::new(),
             heard: Vec::new(),
             taken: Vec::new(),
+            accepted: Vec::new(),
             trace: Vec::new(),
             stats: RoomStats::default(),
             bytes_before: 0,
@@ -167,29 +221,74 @@ impl Room {
 
     /// Moves the room on to `now`, which is later than at the last tick. Empties `inputs` and appends to `outputs`.
     pub fn tick(&mut self, now: GameTime, inputs: &mut Vec<Input>, outputs: &mut Vec<Output>) {
-        // Whole milliseconds: that is what the wire carries, and both ends are to hold the same.
-        let moment = Moment { now, horizon: (now + self.config.delay).whole_millis() };
-        self.trace.clear();
-        self.world.begin_tick(moment.horizon);
-        if self.last.is_none() {
-            self.game.start(&mut self.world);
-        }
+        let moment = self.begin(now);
         for input in inputs.drain(..) {
             self.handle(now, input, outputs);
         }
         self.drop_deaf(now, outputs);
-        self.expire(now, outputs);
-        self.take_inputs(moment);
-        self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
-        self.last = Some(now);
-        self.world.finish_tick();
-        self.publish(moment);
+        self.finish(moment, outputs);
         self.network
             .send(now, &self.world, &mut self.stats, |client, bytes| outputs.push(Output::Datagram { client, bytes }));
         if self.game.finished() {
             outputs.push(Output::Finished);
         }
         self.count(now);
+    }
+
+    /// What the last tick has taken.
+    pub fn accepted(&self) -> &[Accepted] {
+        &self.accepted
+    }
+
+    /// The room as it is between two ticks, beside its configuration; nothing if its game can't go on elsewhere. Cost: all objects.
+    pub fn save(&self) -> Option<Vec<u8>> {
+        let game = self.game.save()?;
+        let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
+        saved::put(&mut out, &(self.last, &self.seats, &self.names, &game));
+        self.world.save(&mut out);
+        Some(out)
+    }
+
+    /// A room of the same configuration that goes on where one was saved; `game` has been made anew. Nobody is connected: who was
+    /// there comes again, and has the grace period for it from [`Room::resume`] on.
+    pub fn restore(config: RoomConfig, game: Box<dyn Game>, mut saved: &[u8]) -> Result<Self, BadState> {
+        let mut room = Room::new(config, game);
+        // Puts up what stands around.
+        room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        let game: Vec<u8>;
+        (room.last, room.seats, room.names, game) = saved::take(&mut saved)?;
+        room.world.restore(&mut saved)?;
+        if !saved.is_empty() || !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
+            return Err(BadState::Malformed);
+        }
+        room.game.restore(&mut room.world, &game)?;
+        room.network = Network::new(&room.config, room.game.schema());
+        room.stats = RoomStats::default();
+        Ok(room)
+    }
+
+    /// Does again what the tick at `now` did to world and game, by what it had taken.
+    pub fn replay(&mut self, now: GameTime, accepted: &[Accepted]) {
+        let moment = self.begin(now);
+        for input in accepted {
+            let _ = self.accept(now, input.clone());
+        }
+        self.finish(moment, &mut Vec::new());
+    }
+
+    /// The last tick was done again: who was there at `now` has lost the connection then.
+    pub fn resume(&mut self, now: GameTime) {
+        for (&player, seat) in &mut self.seats {
+            if let Presence::Here(_) = seat.presence {
+                seat.presence = Presence::Away(now);
+                self.world.let_go(player);
+            }
+        }
+    }
+
+    /// The time of the last tick.
+    pub fn last_tick(&self) -> Option<GameTime> {
+        self.last
     }
 
     /// The configuration that the room was made with.
@@ -227,14 +326,75 @@ impl Room {
         self.seats.get(&player).map(|seat| seat.avatar)
     }
 
+    /// Everything to the horizon of `now`, but what has come in.
+    fn begin(&mut self, now: GameTime) -> Moment {
+        // Whole milliseconds: that is what the wire carries, and both ends are to hold the same.
+        let moment = Moment { now, horizon: (now + self.config.delay).whole_millis() };
+        self.trace.clear();
+        self.accepted.clear();
+        self.world.begin_tick(moment.horizon);
+        if self.last.is_none() {
+            self.game.start(&mut self.world);
+        }
+        moment
+    }
+
+    /// What has come in takes effect.
+    fn finish(&mut self, moment: Moment, outputs: &mut Vec<Output>) {
+        let now = moment.now;
+        self.expire(now, outputs);
+        self.take_inputs(moment);
+        self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
+        self.last = Some(now);
+        self.world.finish_tick();
+        self.publish(moment);
+    }
+
+    /// Tells world and game of something, and notes it. What a game says to a command.
+    fn accept(&mut self, now: GameTime, accepted: Accepted) -> Result<(), Refusal> {
+        let said = match &accepted {
+            Accepted::Join { player, name } => {
+                self.come(*player, name);
+                Ok(())
+            }
+            Accepted::Lost { player } => {
+                if let Some(seat) = self.seats.get_mut(player) {
+                    seat.presence = Presence::Away(now);
+                }
+                self.world.let_go(*player);
+                Ok(())
+            }
+            Accepted::Remove { player } => {
+                self.vacate(*player);
+                Ok(())
+            }
+            Accepted::Rename { player, name } => {
+                self.rename(*player, name);
+                self.names.insert(*player, name.clone());
+                Ok(())
+            }
+            Accepted::Command { player, action: Action::Keys(keys) } => {
+                // Not the game's business: it learns what is pressed.
+                self.world.hold(*player, Keymap(*keys));
+                Ok(())
+            }
+            Accepted::Command { player, action } => self.game.command(&mut self.world, *player, action),
+            Accepted::Sample { player, at, sample } => {
+                self.world.hear(*at, *player, *sample);
+                Ok(())
+            }
+        };
+        self.accepted.push(accepted);
+        said
+    }
+
     fn handle(&mut self, now: GameTime, input: Input, outputs: &mut Vec<Output>) {
         match input {
             Input::Join { client, player, name } => self.join(now, client, player, name, outputs),
             Input::Lost { client } => self.lose(now, client),
-            Input::Remove { player } => self.remove(player),
+            Input::Remove { player } => self.remove(now, player),
             Input::Rename { player, name } => {
-                self.rename(player, &name);
-                self.names.insert(player, name);
+                let _ = self.accept(now, Accepted::Rename { player, name });
             }
             Input::Budget { client: None, bytes_per_s } => self.network.set_budget(now, None, bytes_per_s),
             Input::Budget { client: Some(client), bytes_per_s } => self.network.set_budget_of(now, client, bytes_per_s),
@@ -243,20 +403,32 @@ impl Room {
     }
 
     fn join(&mut self, now: GameTime, client: ClientId, player: PlayerId, name: String, outputs: &mut Vec<Output>) {
-        // The ticket may have been made before the player took another name.
-        let name = self.names.get(&player).cloned().unwrap_or(name);
-        let avatar = if self.seats.contains_key(&player) {
-            self.supersede(player, outputs);
-            self.rename(player, &name);
-            self.seats[&player].avatar
-        } else {
-            self.seat(player, &name)
-        };
-        self.seats.insert(player, Seat { avatar, name, presence: Presence::Here(client) });
+        if let Some(Seat { presence: Presence::Here(older), .. }) = self.seats.get(&player) {
+            let older = *older;
+            self.lose(now, older);
+            outputs.push(Output::Superseded { client: older });
+        }
+        let _ = self.accept(now, Accepted::Join { player, name });
+        let seat = self.seats.get_mut(&player).expect("whoever has come has a seat");
+        seat.presence = Presence::Here(client);
         self.players.insert(client, player);
-        let arrival = Arrival { client, player, avatar };
+        let arrival = Arrival { client, player, avatar: seat.avatar };
         self.network.admit(now, arrival, &self.world);
         self.arrivals.push(arrival);
+    }
+
+    /// A player is there, with the old avatar or a new one.
+    fn come(&mut self, player: PlayerId, name: &str) {
+        // The ticket may have been made before the player took another name.
+        let name = self.names.get(&player).cloned().unwrap_or_else(|| name.to_owned());
+        if self.seats.contains_key(&player) {
+            self.rename(player, &name);
+        } else {
+            let avatar = self.seat(player, &name);
+            self.seats.insert(player, Seat { avatar, name, presence: Presence::Here(NOBODY) });
+        }
+        // Who it is that brings the player's words is not the game's business.
+        self.seats.get_mut(&player).expect("seated").presence = Presence::Here(NOBODY);
     }
 
     /// Makes an avatar for a player who comes for the first time.
@@ -267,29 +439,23 @@ impl Room {
         avatar
     }
 
-    /// Gives up the older connection of a player who has another one.
-    fn supersede(&mut self, player: PlayerId, outputs: &mut Vec<Output>) {
-        if let Presence::Here(client) = self.seats[&player].presence {
-            self.disconnect(client);
-            self.world.let_go(player);
-            outputs.push(Output::Superseded { client });
-        }
-    }
-
     fn lose(&mut self, now: GameTime, client: ClientId) {
         let Some(&player) = self.players.get(&client) else { return };
         self.disconnect(client);
-        let seat = self.seats.get_mut(&player).expect("a connected player has a seat");
-        seat.presence = Presence::Away(now);
-        self.world.let_go(player);
+        let _ = self.accept(now, Accepted::Lost { player });
     }
 
-    fn remove(&mut self, player: PlayerId) {
+    fn remove(&mut self, now: GameTime, player: PlayerId) {
+        if let Some(Seat { presence: Presence::Here(client), .. }) = self.seats.get(&player) {
+            self.disconnect(*client);
+        }
+        let _ = self.accept(now, Accepted::Remove { player });
+    }
+
+    /// A player's seat is free, and nothing is left of the player.
+    fn vacate(&mut self, player: PlayerId) {
         self.names.remove(&player);
         let Some(seat) = self.seats.remove(&player) else { return };
-        if let Presence::Here(client) = seat.presence {
-            self.disconnect(client);
-        }
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player);
         self.world.forget_controls(player);
@@ -328,7 +494,9 @@ impl Room {
                 Heard::Malformed(_) => self.stats.malformed += 1,
                 Heard::Input(input) => {
                     self.stats.inputs += 1;
-                    input.samples(at).for_each(|sample| self.world.hear(at, player, sample));
+                    for sample in input.samples(at) {
+                        let _ = self.accept(now, Accepted::Sample { player, at, sample });
+                    }
                 }
                 Heard::LostTrack => self.stats.lost_tracks += 1,
             }
@@ -337,14 +505,7 @@ impl Room {
     }
 
     fn command(&mut self, now: GameTime, client: ClientId, player: PlayerId, command: &Command) {
-        let done = match command.action {
-            // Not the game's business: it learns what is pressed.
-            Action::Keys(keys) => {
-                self.world.hold(player, Keymap(keys));
-                Ok(())
-            }
-            _ => self.game.command(&mut self.world, player, &command.action),
-        };
+        let done = self.accept(now, Accepted::Command { player, action: command.action.clone() });
         match done {
             Ok(()) => self.stats.commands += 1,
             Err(Refusal(code)) => {
@@ -387,7 +548,8 @@ impl Room {
         let grace: Duration = self.config.grace;
         let over = |seat: &Seat| matches!(seat.presence, Presence::Away(since) if now.since(since) >= grace);
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
-            self.remove(player);
+            // Not noted: the time alone says so.
+            self.vacate(player);
             outputs.push(Output::PlayerOut { player, reason: ErrorCode::Idle });
         }
     }

@@ -12,6 +12,7 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident($number:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub $number);
 
         impl fmt::Display for $name {

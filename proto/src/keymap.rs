@@ -12,6 +12,7 @@ pub const CONTROLS: u8 = 32;
 
 /// One bit for each control, the lowest for control 0: set while it is held down.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Keymap(pub u32);
 
 impl Keymap {
@@ -38,6 +39,7 @@ impl Wire for Keymap {
 
 /// The controls that are held from a moment on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sample {
     /// In room time, whole milliseconds.
     pub at: GameTime,
@@ -47,6 +49,7 @@ pub struct Sample {
 
 /// The keymaps of this step and of the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Keys {
     /// Of the step before.
     pub previous: Keymap,
@@ -82,6 +85,7 @@ impl Keys {
 /// Invariant: a control goes down once at most, and comes up once at most. What would make it twice is for the next tick
 /// ([`Strokes::holds_for`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Strokes {
     /// Held at the end.
     held: Keymap,

@@ -2,7 +2,7 @@
 //!
 //! No I/O, no clock, no thread, no randomness of its own: times and seeds are arguments. The one module that knows a
 //! network library is `quic`, behind the feature of that name; the one that knows a physics library is that of the game
-//! `cubes`, behind the feature `physics`.
+//! `cubes`, behind the feature `physics`. With the feature `serde` values can be saved.
 //!
 //! From the bottom up: [`time`], [`ids`] and [`space`] are the words; [`wire`] is the bit stream and the list of all
 //! formats; [`timeline`] and [`history`] hold values over time, and [`pose`] what nobody can foretell, in the bits of [`entropy`];
@@ -19,6 +19,8 @@ pub mod cell;
 pub mod clock;
 pub mod codes;
 pub mod control;
+#[cfg(feature = "serde")]
+pub mod dice;
 pub mod entropy;
 pub mod frame;
 pub mod games;

@@ -197,6 +197,7 @@ const FIELD_BITS: u32 = 2;
 
 /// What a player wants. Floats are as the client sent them, perhaps not finite or off the map: the game validates.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
     /// Walk there.
     Move {

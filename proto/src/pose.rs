@@ -43,6 +43,7 @@ pub const MAX_PER_METRE: u16 = 4_096;
 
 /// What an object's place and attitude are at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pose {
     /// x, y and z on the grid.
     pub at: [i32; 3],

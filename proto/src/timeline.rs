@@ -32,6 +32,7 @@ pub trait Sample: Clone + PartialEq {
 
 /// A point of a path: straight from one to the next at constant speed, and rest at the last.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Waypoint {
     /// Where the object is when it gets here.
     pub position: Position,
@@ -67,6 +68,7 @@ impl Sample for Waypoint {
 
 /// A number that changes by itself: health and mana that come back need no messages.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Gauge {
     /// From 0 to `max`.
     pub value: f32,
@@ -97,6 +99,7 @@ impl Sample for Gauge {
 
 /// A value that holds until the next one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Held<T>(pub T);
 
 impl<T: Clone + PartialEq> Sample for Held<T> {
@@ -111,6 +114,7 @@ impl<T: Clone + PartialEq> Sample for Held<T> {
 
 /// Values of one thing over time. Two timelines are equal when their points are.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timeline<T: Sample> {
     /// In the order of time, no two at the same one; at most `capacity`.
     points: VecDeque<(GameTime, T)>,

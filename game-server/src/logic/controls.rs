@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use ambit_proto::keymap::{Keymap, Sample, Strokes};
 use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
 
 /// By how much a client's clock may be ahead.
 pub const MOST_AHEAD: Duration = Duration::from_secs(1);
@@ -26,7 +27,7 @@ pub const MOST_AHEAD: Duration = Duration::from_secs(1);
 pub const MOST_WAITING: usize = 16;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Controls {
     /// The time of the newest sample that was heard, as it counts and as the client told it.
     newest: Option<(GameTime, GameTime)>,
@@ -38,7 +39,7 @@ pub struct Controls {
     strokes: Strokes,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Change {
     /// As the client told it, if it did.
     at: Option<GameTime>,

@@ -183,6 +183,7 @@ use ambit_proto::schema::Schema;
 
 use super::world::World;
 use crate::config::Parameter;
+use crate::saved::BadState;
 
 /// The rules of a room. See the module.
 pub trait Game: Send {
@@ -224,6 +225,20 @@ pub trait Game: Send {
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
         let _ = (world, viewer, object);
         true
+    }
+
+    /// All that the game knows beside its parameters and the world, between two ticks, for [`Game::restore`]: so a room goes on in another
+    /// process when its own dies or ends. Nothing if it can't: then its rooms end with their process. `saved::of` makes bytes of
+    /// whatever serde knows.
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Goes on from what [`Game::save`] has said. This game was made with the same parameters, and has started, in a world that has since
+    /// become the one of then: same objects, same ids.
+    fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        let _ = (world, saved);
+        Err(BadState::Unsupported)
     }
 
     /// Whether the game is over: the room then closes.

@@ -23,6 +23,7 @@ mod motion;
 mod objects;
 mod parts;
 mod poses;
+mod save;
 #[cfg(test)]
 mod tests;
 mod trace;

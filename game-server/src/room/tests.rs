@@ -15,6 +15,7 @@ mod herd;
 mod mirror;
 mod poses;
 mod quiet;
+mod restored;
 
 const ANN: PlayerId = PlayerId(1);
 const TICK: Duration = Duration::from_millis(50);

@@ -18,21 +18,24 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::games::cubes::{Arena, Body, CUBE, EDGE_M, Physics, control, frame_at};
+use ambit_proto::games::cubes::{Arena, Body, CUBE, EDGE_M, FORMAT, Physics, control, frame_at};
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::message::Action;
+use ambit_proto::pose::Pose;
 use ambit_proto::schema::{Schema, Sync};
 use ambit_proto::time::GameTime;
 
 use self::layout::Layout;
-use self::players::Players;
+use self::players::{Players, SavedPlayers};
 use crate::config::{Allowed, BadParameter, Parameter, Parameters, own_default};
 use crate::logic::game::{Game, GameInfo, Refusal};
 use crate::logic::world::World;
+use crate::saved::{self, BadState};
 
 const PARAMETERS: &[Parameter] = &[
     own_default("size", "32x32"),
@@ -70,6 +73,9 @@ const PARAMETERS: &[Parameter] = &[
 const FARTHEST_M: f32 = 4_096.0;
 /// Steps of a tick that comes late, at most: a quarter of a second. What is beyond is left out.
 const MOST_STEPS: u64 = 15;
+
+/// The object of a body, its kind, pose and keys.
+type SavedBody = (ObjectId, u8, Pose, Keys);
 
 /// See the module.
 #[derive(Debug)]
@@ -236,5 +242,38 @@ impl Game for Cubes {
 
     fn step(&mut self, world: &mut World, _dt: Duration) {
         self.settle(world);
+    }
+
+    /// Bodies in the order of their slots. What contacts remember is not saved: what touches goes on a little differently, and clients are
+    /// told so like of anything else.
+    fn save(&self) -> Option<Vec<u8>> {
+        let body = |body: Body| {
+            let (object, physics) = (self.objects[body.slot()], &self.physics);
+            (object, physics.kind(body), physics.pose(body), physics.keys(body))
+        };
+        let bodies: Vec<SavedBody> = self.physics.bodies().map(body).collect();
+        Some(saved::of(&(bodies, self.players.to_save(), self.frame, self.settled)))
+    }
+
+    fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        let (bodies, players, frame, settled): (Vec<SavedBody>, SavedPlayers, u64, GameTime) = saved::all(saved)?;
+        self.physics = Physics::new(self.layout.arena());
+        self.objects.clear();
+        let mut by_object = BTreeMap::new();
+        for (object, kind, pose, keys) in bodies {
+            let fits = kind == CUBE || kind == ambit_proto::games::cubes::PLAYER;
+            if !fits || !FORMAT.fits(&pose) || !world.contains(object) {
+                return Err(BadState::Malformed);
+            }
+            let body = self.physics.add(kind, &pose);
+            self.physics.steer(body, keys);
+            self.keep(body, object);
+            by_object.insert(object, body);
+        }
+        self.players =
+            Players::from_saved(players, |object| by_object.get(&object).copied()).ok_or(BadState::Malformed)?;
+        (self.frame, self.settled) = (frame, settled);
+        self.stirred.clear();
+        Ok(())
     }
 }

@@ -20,6 +20,9 @@ const ENGAGED_AGAIN: Duration = Duration::from_millis(100);
 /// What `World::rng_for` is asked for.
 const DICE: u64 = 1;
 
+/// Avatars, dice and taps by player; how many have joined; when who is engaged was last said.
+pub(super) type SavedPlayers = (Vec<(PlayerId, ObjectId, Option<Driver>, bool)>, u64, GameTime);
+
 /// All players.
 #[derive(Debug, Default)]
 pub(super) struct Players {
@@ -44,6 +47,24 @@ impl Players {
         let driver = with_dice.then(|| Driver::new(world.rng_for(DICE, 0).u64(..), self.joined));
         self.joined += 1;
         self.seats.insert(player, Seat { body, avatar, driver, ends_tap: false });
+    }
+
+    /// What is saved of them.
+    pub(super) fn to_save(&self) -> SavedPlayers {
+        let seats = self.seats.iter();
+        let seats = seats.map(|(player, seat)| (*player, seat.avatar, seat.driver.clone(), seat.ends_tap));
+        (seats.collect(), self.joined, self.engaged_at)
+    }
+
+    /// Players as they were saved, each with the body of the avatar; nothing if one has none.
+    pub(super) fn from_saved(
+        (seats, joined, engaged_at): SavedPlayers,
+        body_of: impl Fn(ObjectId) -> Option<Body>,
+    ) -> Option<Self> {
+        let seated = seats.into_iter().map(|(player, avatar, driver, ends_tap)| {
+            Some((player, Seat { body: body_of(avatar)?, avatar, driver, ends_tap }))
+        });
+        Some(Self { seats: seated.collect::<Option<_>>()?, joined, engaged_at })
     }
 
     pub(super) fn leave(&mut self, player: PlayerId) -> Option<Seat> {

@@ -8,17 +8,19 @@ use std::collections::BTreeMap;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::time::GameTime;
 use fastrand::Rng;
+use serde::{Deserialize, Serialize};
 
 /// One who can be hurt.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Body {
+    #[serde(with = "ambit_proto::dice")]
     pub(super) rng: Rng,
     pub(super) dead: bool,
     pub(super) role: Role,
 }
 
 /// What only avatars have, or only wanderers.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Role {
     Avatar(Mage),
     /// With the time at which it sets out again; an earlier plan is out of date.
@@ -28,14 +30,14 @@ pub(super) enum Role {
 }
 
 /// What casting has left behind. Both are times until which something holds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Mage {
     pub(super) veiled_until: GameTime,
     pub(super) blinks_from: GameTime,
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bodies {
     bodies: BTreeMap<ObjectId, Body>,
     avatars: BTreeMap<PlayerId, ObjectId>,

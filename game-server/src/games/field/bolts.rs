@@ -13,6 +13,7 @@ use std::time::Duration;
 use ambit_proto::ids::ObjectId;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
 
 use super::Field;
 use super::rules::{BOLT_DAMAGE, BOLT_RADIUS_M, BOLT_RANGE_M, BOLT_REACH_M, FASTEST_M_PER_S};
@@ -24,7 +25,7 @@ use crate::logic::world::World;
 const STEP: Duration = Duration::from_millis(1);
 
 /// A bolt in flight.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Bolt {
     pub(super) caster: ObjectId,
     /// Whether its caster was veiled: only the caster sees it.
@@ -37,10 +38,12 @@ pub(super) struct Bolt {
 }
 
 /// Bolts in flight, oldest first, and what flying needs for a moment.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bolts {
     pub(super) flying: BTreeMap<ObjectId, Bolt>,
+    #[serde(skip)]
     pub(super) near: Vec<ObjectId>,
+    #[serde(skip)]
     strikes: Vec<Strike>,
 }
 

@@ -4,13 +4,14 @@
 //! additions and multiplications alone, so that walkers go the same way, bit for bit, on every machine: the libraries'
 //! own differ in their last bits. Error: below 1e-7.
 
+use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_2;
 
 const QUARTER: u16 = 1 << 14;
 const HALF: u16 = 1 << 15;
 
 /// See the module.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Heading(pub(super) u16);
 
 impl Heading {

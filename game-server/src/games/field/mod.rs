@@ -42,6 +42,7 @@ use self::walkers::Walkers;
 use crate::config::{Allowed, BadParameter, Parameter, Parameters};
 use crate::logic::game::{Game, GameInfo, Refusal};
 use crate::logic::world::World;
+use crate::saved::{self, BadState};
 
 pub use self::walkers::Walk;
 
@@ -211,5 +212,14 @@ impl Game for Field {
             table::BOLT => self.bolts.flying.get(&object).is_none_or(|bolt| !bolt.hidden || bolt.caster == viewer),
             _ => true,
         }
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(saved::of(&(&self.bodies, &self.walkers, &self.bolts, &self.timers, self.settled)))
+    }
+
+    fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
+        (self.bodies, self.walkers, self.bolts, self.timers, self.settled) = saved::all(saved)?;
+        Ok(())
     }
 }

@@ -9,9 +9,10 @@ use std::collections::BinaryHeap;
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
+use serde::{Deserialize, Serialize};
 
 /// What to wake somebody for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Wake {
     /// The veil is over.
     Unveil,
@@ -27,7 +28,7 @@ pub(super) enum Wake {
 type Plan = (GameTime, ObjectId, Wake);
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Timers {
     /// The earliest on top.
     plans: BinaryHeap<Reverse<Plan>>,

@@ -24,6 +24,7 @@ use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
 use fastrand::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::heading::Heading;
 use super::table;
@@ -60,18 +61,20 @@ impl Walk {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Walkers {
     avatars: BTreeMap<PlayerId, ObjectId>,
     /// Dice of those who walk between waypoints.
+    #[serde(with = "crate::saved::dice_by")]
     travellers: BTreeMap<ObjectId, Rng>,
     /// In the order of their births.
     steered: Vec<Steered>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Steered {
     object: ObjectId,
+    #[serde(with = "ambit_proto::dice")]
     rng: Rng,
     /// Finer than its pose, so that rounding does not add up.
     place: Position,

@@ -8,11 +8,14 @@
 //! What a tick walks through lies in an array each, by slot; what only changes touch lies together in [`Object`]. Cost: an array
 //! access; slots of dead objects are used again.
 
+use std::collections::BTreeSet;
+
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
 use ambit_proto::timeline::{Timeline, Waypoint};
+use serde::{Deserialize, Serialize};
 
 use super::leg::Leg;
 
@@ -26,7 +29,7 @@ pub(super) const NO_POSE: u32 = u32::MAX;
 const NOBODY: ObjectId = ObjectId(0);
 
 /// Of an object what no tick walks through.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Object {
     pub(super) kind: u8,
     pub(super) owner: Option<PlayerId>,
@@ -51,6 +54,9 @@ impl Object {
         }
     }
 }
+
+/// What [`Objects::to_save`] says, as it is read.
+pub(super) type SavedObjects = (Vec<ObjectId>, Vec<u32>, Vec<Option<Object>>, Vec<usize>, u64);
 
 /// See the module. All arrays by slot have the same length.
 #[derive(Debug, Default)]
@@ -128,6 +134,42 @@ impl Objects {
         let mut ids: Vec<_> = self.ids.iter().copied().filter(|&id| id != NOBODY).collect();
         ids.sort_unstable();
         ids
+    }
+
+    /// What is saved of them: the rest follows from the components.
+    pub(super) fn to_save(&self) -> impl Serialize + '_ {
+        (&self.ids, &self.pose_slots, &self.rest, &self.free, self.born)
+    }
+
+    /// Objects as they were saved, each at the origin; nothing if they make no sense.
+    pub(super) fn from_saved(saved: SavedObjects) -> Option<Self> {
+        let (ids, pose_slots, rest, free, born) = saved;
+        let slots = ids.len();
+        let is_empty = |slot: usize| ids.get(slot) == Some(&NOBODY);
+        let is_right = |(slot, id): (usize, &ObjectId)| {
+            let lives = rest.get(slot).is_some_and(Option::is_some);
+            if *id == NOBODY { !lives } else { lives && slot_of(*id) == slot && id.0 >> SLOT_BITS <= born }
+        };
+        let fits = slots <= MAX_OBJECTS && pose_slots.len() == slots && rest.len() == slots;
+        let empty = ids.iter().filter(|id| **id == NOBODY).count();
+        let freed: BTreeSet<usize> = free.iter().copied().collect();
+        let is_free = freed.len() == free.len() && free.len() == empty && freed.iter().all(|&slot| is_empty(slot));
+        (fits && is_free && ids.iter().enumerate().all(is_right)).then(|| Self {
+            positions: vec![Position::default(); slots],
+            cells: vec![Cell::default(); slots],
+            legs: vec![None; slots],
+            listed: vec![false; slots],
+            ids,
+            pose_slots,
+            rest,
+            free,
+            born,
+        })
+    }
+
+    /// By slot, whether somebody is there.
+    pub(super) fn alive(&self) -> impl Iterator<Item = bool> + '_ {
+        self.ids.iter().map(|&id| id != NOBODY)
     }
 
     /// A slot more.

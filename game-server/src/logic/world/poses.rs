@@ -15,6 +15,7 @@ use ambit_proto::ids::ObjectId;
 use ambit_proto::pose::{Pose, PoseFormat};
 use ambit_proto::schema::Component;
 use ambit_proto::space::Position;
+use serde::Serialize;
 
 use super::objects::{NO_POSE, slot_of};
 use super::{Change, World};
@@ -122,6 +123,9 @@ enum News {
     GoesOn,
 }
 
+/// What [`Poses::to_save`] says, as it is read.
+pub(super) type SavedPoses = (u64, Vec<u64>, Vec<u32>);
+
 /// All poses. All arrays by slot have the same length.
 #[derive(Debug, Default)]
 pub(super) struct Poses {
@@ -143,6 +147,44 @@ impl Poses {
     pub(super) fn begin_tick(&mut self) {
         self.tick += 1;
         self.posed.clear();
+    }
+
+    /// What is saved of them: the rest follows from the objects.
+    pub(super) fn to_save(&self) -> impl Serialize + '_ {
+        (self.tick, &self.changed, &self.free)
+    }
+
+    /// Poses as they were saved, before their objects have said what they are.
+    pub(super) fn from_saved((tick, changed, free): SavedPoses, no_format: PoseFormat) -> Self {
+        let slots = changed.len();
+        Self {
+            tick,
+            formats: vec![no_format; slots],
+            current: vec![Pose::default(); slots],
+            before: vec![Position::default(); slots],
+            changed,
+            free,
+            posed: Vec::new(),
+            thinned: false,
+        }
+    }
+
+    /// An object says what its saved pose is; `false` if it has no place.
+    pub(super) fn refill(&mut self, slot: u32, format: PoseFormat, pose: Pose, here: Position) -> bool {
+        let index = slot as usize;
+        if index >= self.current.len() {
+            return false;
+        }
+        (self.formats[index], self.current[index], self.before[index]) = (format, pose, here);
+        true
+    }
+
+    /// Whether these slots and the free ones are all there are, each once.
+    pub(super) fn are_all(&self, taken: impl Iterator<Item = u32>) -> bool {
+        let mut seen = vec![false; self.formats.len()];
+        let mut is_new = |slot: u32| seen.get_mut(slot as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let each_once = taken.chain(self.free.iter().copied()).all(&mut is_new);
+        each_once && seen.iter().all(|seen| *seen)
     }
 
     /// Leaves those in `posed` that live.

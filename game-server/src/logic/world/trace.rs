@@ -97,6 +97,11 @@ impl Trace {
         self.moved = moved;
     }
 
+    pub(super) fn clear(&mut self) {
+        self.lines.clear();
+        self.moved.clear();
+    }
+
     pub(super) fn drain(&mut self, out: &mut Vec<TraceLine>) {
         out.append(&mut self.lines);
     }

@@ -16,7 +16,9 @@ const SHY_M: f32 = 3.0;
 
 /// See the module.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Driver {
+    #[cfg_attr(feature = "serde", serde(with = "crate::dice"))]
     rng: Rng,
     /// What is held in this phase, but for the directions.
     held: Keymap,

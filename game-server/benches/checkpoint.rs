@@ -1,0 +1,68 @@
+//! What it takes to save a room, and to go on from that: bytes, and time.
+//!
+//! Workload: `field` with so many wanderers after 20 s, and `cubes` with so many cubes after 20 s of two players who roll among them, driven
+//! by dice. Saving stands still between two ticks; restoring includes the start of the game. Units: bytes, microseconds, median and the
+//! longest of 50. Machine: whatever it runs on. Run with `cargo bench -p ambit-game-server --bench checkpoint`.
+
+use std::time::{Duration, Instant};
+
+use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::record::Header;
+use ambit_game_server::room::{Input, Room};
+use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::time::GameTime;
+
+const TICK: Duration = Duration::from_millis(50);
+
+fn main() {
+    let is_test = std::env::args().any(|argument| argument == "--test");
+    let (rounds, counts) = if is_test { (1, &[100][..]) } else { (50, &[100, 1_000, 10_000][..]) };
+    println!("| game | objects | bytes | save us p50, max | restore us p50, max |\n| --- | --- | --- | --- | --- |");
+    for &count in counts {
+        let side = format!("{0}x{0}", 40.0 + (count as f32).sqrt() * 4.0);
+        let count = count.to_string();
+        let field = [("npcs", count.as_str()), ("size", side.as_str()), ("obstacles", "100")];
+        let cubes = [("cubes", count.as_str()), ("size", side.as_str()), ("drive", "dice")];
+        for (game, parameters) in [("field", field), ("cubes", cubes)] {
+            let (header, room) = live(game, &parameters);
+            let saved = room.save().expect("the shipped games can be saved");
+            let save = times(rounds, || room.save());
+            let restore = times(rounds, || {
+                let (config, game) = Registry::standard().prepare(&header).expect("possible parameters");
+                Room::restore(config, game, &saved).expect("a saved room")
+            });
+            let (objects, bytes) = (room.world().len(), saved.len());
+            println!("| {game} | {objects} | {bytes} | {}, {} | {}, {} |", save.0, save.1, restore.0, restore.1);
+        }
+    }
+}
+
+/// A room that has been played for 20 s.
+fn live(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
+    let parameters = parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let header = Header { game: game.into(), room: 1, seed: 1, capacity: 8, grace_ms: 30_000, parameters };
+    let mut room = Registry::standard().room(&header).expect("possible parameters");
+    let join =
+        |player: u32| Input::Join { client: ClientId(player), player: PlayerId(player.into()), name: "ann".into() };
+    let mut inputs = vec![join(1), join(2)];
+    let mut now = GameTime::ZERO;
+    for _ in 0..400 {
+        room.tick(now, &mut inputs, &mut Vec::new());
+        now += TICK;
+    }
+    (header, room)
+}
+
+/// Median and maximum, in microseconds.
+#[expect(clippy::disallowed_methods, reason = "this measures time")]
+fn times<T>(rounds: usize, mut run: impl FnMut() -> T) -> (u128, u128) {
+    let mut took: Vec<u128> = (0..rounds)
+        .map(|_| {
+            let began = Instant::now();
+            std::hint::black_box(run());
+            began.elapsed().as_micros()
+        })
+        .collect();
+    took.sort_unstable();
+    (took[took.len() / 2], took[took.len() - 1])
+}

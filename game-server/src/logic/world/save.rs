@@ -1,0 +1,113 @@
+//! A world as bytes, and back.
+//!
+//! Between two ticks a world is its objects, the controls, the dice and the time; where the objects are, and how they are found, follows from
+//! that. What stands around (`statics`) is what the start of the game has put up, and is not saved. A world that was restored goes on
+//! like the one that was saved, bit for bit; whoever has followed that one is told of everything anew ([`Change::Spawned`]).
+
+use std::collections::BTreeMap;
+
+use ambit_proto::ids::{ObjectId, PlayerId};
+use ambit_proto::pose::PoseFormat;
+use ambit_proto::schema::Component;
+use ambit_proto::time::GameTime;
+use fastrand::Rng;
+
+use super::leg::Leg;
+use super::objects::{NO_POSE, Objects, SavedObjects, slot_of};
+use super::poses::{Poses, SavedPoses};
+use super::{Cells, Change, Truth, World, parts};
+use crate::logic::controls::Controls;
+use crate::saved::{self, BadState};
+
+impl World {
+    /// Appends all that the world is between two ticks. Cost: all objects.
+    pub(crate) fn save(&self, out: &mut Vec<u8>) {
+        saved::put(out, &(self.now, self.before, self.rng.get_seed()));
+        saved::put(out, &self.objects.to_save());
+        saved::put(out, &self.poses.to_save());
+        saved::put(out, &(&self.controls, &self.moving, &self.crowded));
+    }
+
+    /// Makes this world, in which the game has started, the one that was saved.
+    pub(crate) fn restore(&mut self, bytes: &mut &[u8]) -> Result<(), BadState> {
+        let (now, before, dice): (GameTime, GameTime, u64) = saved::take(bytes)?;
+        let objects: SavedObjects = saved::take(bytes)?;
+        let poses: SavedPoses = saved::take(bytes)?;
+        let (controls, moving, crowded): (BTreeMap<PlayerId, Controls>, Vec<ObjectId>, Vec<ObjectId>) =
+            saved::take(bytes)?;
+        (self.now, self.before, self.rng) = (now, before, Rng::with_seed(dice));
+        self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
+        let any_format = self.schema.kinds.iter().find_map(|kind| kind.pose_format().copied());
+        self.poses = Poses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
+        (self.controls, self.moving, self.crowded) = (controls, moving, crowded);
+        self.cells = Cells::new(self.grid);
+        self.changed.clear();
+        self.changes.clear();
+        self.trace.clear();
+        for id in self.objects.ids() {
+            self.take_place(id).ok_or(BadState::Malformed)?;
+        }
+        let posed = self.objects.pose_slots.iter().copied().zip(self.objects.alive());
+        let posed = posed.filter(|&(pose, lives)| lives && pose != NO_POSE).map(|(pose, _)| pose);
+        if !self.poses.are_all(posed) {
+            return Err(BadState::Malformed);
+        }
+        for index in 0..self.moving.len() {
+            self.set_out_again(self.moving[index]).ok_or(BadState::Malformed)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a saved object where it is, and says that it is there; nothing if it fits no kind.
+    fn take_place(&mut self, id: ObjectId) -> Option<()> {
+        let object = self.objects.get(id)?;
+        let kind = object.kind;
+        let specs = &self.schema.kind(kind)?.components;
+        let fit = specs.len() == object.components.len();
+        let told = object.components.iter().zip(specs);
+        if !fit || !told.clone().all(|(component, spec)| component.fits(&spec.codec) && !parts::is_blank(component)) {
+            return None;
+        }
+        let (owned, first) = (object.owner.is_some() || object.team.is_some(), object.components.first()?.clone());
+        if !matches!(first, Component::Pose(_) | Component::Path(_)) {
+            return None;
+        }
+        let position = self.first_position(kind, &first);
+        let (slot, cell) = (slot_of(id), self.grid.cell_at(position));
+        (self.objects.positions[slot], self.objects.cells[slot]) = (position, cell);
+        self.cells.insert(slot, cell);
+        self.changes.push(Change::Spawned { object: id, cell });
+        let number = self.grid.number(cell);
+        self.trace.say(self.now, id, || Truth::Spawned { kind, position, cell: number });
+        let pose_slot = self.objects.pose_slots[slot];
+        match first {
+            Component::Pose(pose) => {
+                let format = self.pose_format_of(kind);
+                if !self.poses.refill(pose_slot, format, pose, position) {
+                    return None;
+                }
+                self.changes.push(Change::Stirred { object: id });
+            }
+            _ if pose_slot != NO_POSE => return None,
+            _ => {}
+        }
+        if owned {
+            self.changes.push(Change::Team { object: id });
+        }
+        Some(())
+    }
+
+    /// An object of the list of moving ones is on its path again; nothing if it has none, or stands there twice.
+    fn set_out_again(&mut self, id: ObjectId) -> Option<()> {
+        // Who has gone since the list was last walked through stands in it still.
+        let Some(object) = self.objects.get(id) else { return Some(()) };
+        let Component::Path(path) = &object.components[0] else { return None };
+        let leg = Leg::at(path, self.now);
+        let slot = slot_of(id);
+        self.objects.legs[slot] = leg;
+        (!std::mem::replace(&mut self.objects.listed[slot], true)).then_some(())
+    }
+}
+
+/// Of a world whose kinds have no poses: never asked.
+const NO_FORMAT: PoseFormat = PoseFormat { per_metre: 1, turn: ambit_proto::pose::Turning::Fixed, motion: None };

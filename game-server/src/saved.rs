@@ -1,0 +1,87 @@
+//! State as bytes, for the same build to read: sections, one behind the other.
+//!
+//! Values go in, bytes come out, and the values again, bit for bit. What is read need not be what was written: bytes that make no sense
+//! are an error, and no length that they claim is believed before there are so many bytes.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Bytes that are not what they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadState {
+    /// They make no sense.
+    #[error("the saved state makes no sense: it is damaged, or of another build")]
+    Malformed,
+    /// The game can't go on from a saved state.
+    #[error("this game can't go on from a saved state: it does not implement `Game::restore`")]
+    Unsupported,
+}
+
+/// Appends a section.
+pub fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    // Only a sink that is full, or a value that does not know its own length, could fail.
+    *out = postcard::to_extend(value, std::mem::take(out)).expect("memory takes what is saved");
+}
+
+/// Takes the first section off.
+pub fn take<T: DeserializeOwned>(bytes: &mut &[u8]) -> Result<T, BadState> {
+    let (value, rest) = postcard::take_from_bytes(bytes).map_err(|_| BadState::Malformed)?;
+    *bytes = rest;
+    Ok(value)
+}
+
+/// One value alone.
+pub fn of<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    let mut out = Vec::new();
+    put(&mut out, value);
+    out
+}
+
+/// What [`of`] has written.
+pub fn all<T: DeserializeOwned>(mut bytes: &[u8]) -> Result<T, BadState> {
+    let value = take(&mut bytes)?;
+    if bytes.is_empty() { Ok(value) } else { Err(BadState::Malformed) }
+}
+
+/// Dice by object, as part of what is saved.
+pub mod dice_by {
+    use std::collections::BTreeMap;
+
+    use fastrand::Rng;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes where each one's dice are.
+    pub fn serialize<K: Serialize + Ord, S: Serializer>(
+        dice: &BTreeMap<K, Rng>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(dice.iter().map(|(key, dice)| (key, dice.get_seed())))
+    }
+
+    /// Dice that go on where others were.
+    pub fn deserialize<'de, K: Deserialize<'de> + Ord, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, Rng>, D::Error> {
+        let seeds = BTreeMap::<K, u64>::deserialize(deserializer)?;
+        Ok(seeds.into_iter().map(|(key, seed)| (key, Rng::with_seed(seed))).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_read_back_in_their_order_and_nothing_else_is() {
+        let mut bytes = Vec::new();
+        put(&mut bytes, &(7_u32, "ann"));
+        put(&mut bytes, &[1.5_f32, -0.0][..]);
+        let mut rest = &bytes[..];
+        assert_eq!(take::<(u32, String)>(&mut rest), Ok((7, "ann".to_owned())));
+        assert_eq!(take::<Vec<f32>>(&mut rest), Ok(vec![1.5, -0.0]));
+        assert_eq!((take::<u8>(&mut rest), rest.len()), (Err(BadState::Malformed), 0));
+        assert_eq!(all::<u8>(&of(&300_u16)), Err(BadState::Malformed), "a byte is left");
+        // A length of 2^60 costs nothing.
+        assert_eq!(all::<Vec<u64>>(&[0xFF; 9]), Err(BadState::Malformed));
+    }
+}
