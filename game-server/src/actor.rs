@@ -26,6 +26,7 @@ use crate::host::counters::Drop;
 use crate::host::inlet::{Arrived, Inbox};
 use crate::host::outlet::Outlet;
 use crate::host::{Place, Shared};
+use crate::keeper::Keeper;
 use crate::room::{Input, Output, Room};
 use crate::room_files::RoomFiles;
 use crate::stats::RoomStats;
@@ -103,6 +104,8 @@ pub(crate) struct Setup {
     pub(crate) capacity: u32,
     pub(crate) room: Room,
     pub(crate) files: RoomFiles,
+    /// Tells the WorldServer what the room is, if it is to go on elsewhere.
+    pub(crate) keeper: Option<Keeper>,
     pub(crate) clock: RoomClock,
     pub(crate) pulse: Arc<Pulse>,
     #[expect(dead_code, reason = "counts the room at its arbiter for as long as it is kept")]
@@ -164,6 +167,10 @@ impl GameServer {
             }
         }
         self.setup.outlet.flush(&self.setup.shared.counters);
+        let Setup { id, room, keeper, shared, .. } = &mut self.setup;
+        if let Some(keeper) = keeper {
+            keeper.tell(*id, room, now, |body| shared.tell(HostToWorld { body: Some(body) }));
+        }
         self.report();
     }
 

@@ -33,9 +33,16 @@ pub struct RoomClock {
 
 impl RoomClock {
     /// A clock that begins now.
-    #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub fn start() -> Self {
-        Self { began: Instant::now() }
+        Self::showing(GameTime::ZERO)
+    }
+
+    /// A clock that shows this time now.
+    #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+    pub fn showing(time: GameTime) -> Self {
+        let now = Instant::now();
+        // A machine that has been up for less than a room: the room's time begins anew, later than it was.
+        Self { began: now.checked_sub(Duration::from_micros(time.micros())).unwrap_or(now) }
     }
 
     /// The room's time.
@@ -93,14 +100,20 @@ pub struct Due {
 }
 
 impl TickSchedule {
-    /// Begins with tick 1, one period after the room's time zero.
-    pub fn new(tick_hz: u32) -> Self {
-        Self { period_us: 1_000_000 / u64::from(tick_hz.max(1)), next: 1 }
+    /// Begins with the first tick after `last`: with tick 1, one period after the room's time zero, in a new room.
+    pub fn after(tick_hz: u32, last: GameTime) -> Self {
+        let period_us = 1_000_000 / u64::from(tick_hz.max(1));
+        Self { period_us, next: last.micros() / period_us + 1 }
     }
 
     /// When the next tick is due.
     pub fn next_deadline(&self) -> GameTime {
         GameTime::from_micros(self.next * self.period_us)
+    }
+
+    /// The next tick is not to be taken: it has been made good otherwise.
+    pub fn skip(&mut self) {
+        self.next += 1;
     }
 
     /// Takes what is due at `now`, given how many ticks the room has not taken yet.
@@ -141,9 +154,9 @@ impl ClockThread {
         Ok(Self { rooms })
     }
 
-    /// Ticks a room from now on, until its pulse is stopped.
-    pub fn add(&self, clock: RoomClock, tick_hz: u32, pulse: Arc<Pulse>, send: SendTick) {
-        let entry = Entry { clock, schedule: TickSchedule::new(tick_hz), pulse, send };
+    /// Ticks a room from now on, until its pulse is stopped; the tick of `last` was its last one.
+    pub fn add(&self, clock: RoomClock, tick_hz: u32, last: GameTime, pulse: Arc<Pulse>, send: SendTick) {
+        let entry = Entry { clock, schedule: TickSchedule::after(tick_hz, last), pulse, send };
         // Blocks for moments at most: the thread wakes up for each arrival. It is gone only when it panicked.
         if self.rooms.send(entry).is_err() {
             tracing::error!("the clock thread is gone: a new room will not tick");
@@ -196,7 +209,7 @@ mod tests {
 
     #[test]
     fn ticks_are_due_at_multiples_of_the_period() {
-        let mut schedule = TickSchedule::new(20);
+        let mut schedule = TickSchedule::after(20, GameTime::ZERO);
         assert_eq!(schedule.take_due(ms(49), 0), due(0, &[]));
         assert_eq!(schedule.take_due(ms(50), 0), due(0, &[50]));
         assert_eq!(schedule.take_due(ms(50), 0), due(0, &[]));
@@ -206,14 +219,14 @@ mod tests {
 
     #[test]
     fn a_room_far_behind_skips_the_oldest_ticks() {
-        let mut schedule = TickSchedule::new(20);
+        let mut schedule = TickSchedule::after(20, GameTime::ZERO);
         assert_eq!(schedule.take_due(ms(500), 0), due(7, &[400, 450, 500]));
         assert_eq!(schedule.next_deadline(), ms(550));
     }
 
     #[test]
     fn ticks_that_still_wait_count_against_the_bound() {
-        let mut schedule = TickSchedule::new(20);
+        let mut schedule = TickSchedule::after(20, GameTime::ZERO);
         assert_eq!(schedule.take_due(ms(100), 2), due(1, &[100]));
         assert_eq!(schedule.take_due(ms(150), 3), due(1, &[]));
         assert_eq!(schedule.take_due(ms(200), 0), due(0, &[200]));

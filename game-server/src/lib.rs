@@ -22,6 +22,7 @@ pub mod clock_thread;
 pub mod endpoint;
 pub mod host;
 pub mod identity;
+mod keeper;
 pub mod places;
 pub mod process;
 mod room_files;

@@ -24,7 +24,7 @@ pub const MAX_TO_GAME: usize = 4_096;
 /// Longest `GameToClient`.
 pub const MAX_FROM_GAME: usize = 65_536;
 /// Longest `WorldToHost` and `HostToWorld`.
-pub const MAX_HOST: usize = 1_048_576;
+pub const MAX_HOST: usize = 16_777_216;
 
 /// The peer announced a frame that is longer than what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

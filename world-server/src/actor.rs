@@ -9,19 +9,22 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{HostStats, HostToWorld, WorldToHost};
+use ambit_proto::control::host::{HostStats, HostToWorld, WorldToHost, world_to_host};
 use ambit_proto::control::world::WorldToClient;
 use ambit_proto::frame::encode_frame;
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 use quinn::{Connection, VarInt};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::admin::snapshot::{Snapshot, add_stats};
+use crate::hosts::kept::KeptRooms;
 use crate::lobby::{ConnId, HostId, Lobby, Origin, Output};
 use crate::session::{Close, Deliver, Session};
 
@@ -64,7 +67,7 @@ pub(crate) struct Disconnect {
 
 /// A host is here.
 #[derive(Message)]
-#[rtype(result = "HostId")]
+#[rtype(result = "(HostId, Arc<KeptRooms>)")]
 pub(crate) struct HostStart(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
 /// A host has said something.
@@ -100,6 +103,8 @@ pub(crate) struct WorldServer {
     hosts: BTreeMap<HostId, mpsc::Sender<WorldToHost>>,
     /// How many children are to be kept.
     children: watch::Sender<u32>,
+    /// What hosts have said of their rooms.
+    kept: Arc<KeptRooms>,
     last_conn: u64,
     last_host: u64,
     alarm: Option<(LocalTime, SpawnHandle)>,
@@ -146,6 +151,7 @@ impl WorldServer {
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
             children,
+            kept: Arc::default(),
             last_conn: 0,
             last_host: 0,
             alarm: None,
@@ -173,6 +179,7 @@ impl WorldServer {
                 Output::Host { host, message } => self.tell_host(host, message),
                 // Without our end of the link it ends, and a child that does not end with it is killed.
                 Output::Forsake { host } => drop(self.hosts.remove(&host)),
+                Output::Forget { room } => self.kept.forget(room),
                 Output::Children(count) => drop(self.children.send_replace(count)),
             }
         }
@@ -211,7 +218,13 @@ impl WorldServer {
         }
     }
 
-    fn tell_host(&mut self, host: HostId, message: WorldToHost) {
+    fn tell_host(&mut self, host: HostId, mut message: WorldToHost) {
+        if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
+            let room = RoomId(open.room);
+            // Without it the host says that it can't go on with the room, and the lobby does what is left to do.
+            open.resume = open.resume.take().map(|_| self.kept.resume(room).unwrap_or_default());
+            self.kept.place(room, host);
+        }
         let Some(commands) = self.hosts.get(&host) else { return };
         if commands.try_send(message).is_err() {
             // Full: it has not read thousands of messages. Without our end of the link it is gone, which is told like any
@@ -327,7 +340,7 @@ impl Handler<HostStart> for WorldServer {
         self.hosts.insert(host, commands);
         self.lobby.handle_host_start(self.clock.now(), host, origin);
         self.settle(ctx);
-        MessageResult(host)
+        MessageResult((host, Arc::clone(&self.kept)))
     }
 }
 

@@ -24,6 +24,7 @@ mod hosts;
 mod limits;
 mod listing;
 mod membership;
+mod moving;
 mod output;
 mod placement;
 mod players;
@@ -49,7 +50,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{Configure, Drain, HostToWorld, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, ClientToWorld, client_to_world, world_to_client};
 use ambit_proto::host;
-use ambit_proto::ids::PlayerId;
+use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 use prost::Message;
 
@@ -206,6 +207,8 @@ impl Lobby {
             version: host::VERSION,
             ticket_key: self.signer.public_key().to_vec(),
             grace_ms: millis(self.config.grace),
+            // What is a part of this process ends with it.
+            keep_rooms: origin != Origin::Embedded,
         };
         self.outbox.host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
@@ -221,7 +224,8 @@ impl Lobby {
             Some(host_to_world::Body::RoomClosed(closed)) => self.room_closed(now, host, &closed),
             Some(host_to_world::Body::PlayerOut(out)) => self.player_out(now, host, &out),
             Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
-            Some(host_to_world::Body::Beat(_)) => {}
+            Some(host_to_world::Body::RoomSaved(saved)) => self.room_kept(host, RoomId(saved.room)),
+            Some(host_to_world::Body::Beat(_) | host_to_world::Body::RoomTick(_)) => {}
             None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
         }
         self.advance(now);

@@ -9,6 +9,8 @@
 //! 2. A connection that breaks is made again with a fresh ticket, with growing pauses, `game_attempts` times in a row; then
 //!    the player is told and stays in the lobby. A lobby that is away costs no attempt: without a ticket there is none.
 //! 3. Command numbers ascend over reconnects.
+//! 4. A ticket of a later incarnation says that the room goes on at another host: the player goes there at once, and sees what is known of
+//!    the room until the first word from there. What is commanded meanwhile waits.
 //!
 //! Source: `proto/ambit/game.proto`; design, section 3.
 
@@ -43,6 +45,8 @@ const TICKET_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
 /// A connection that has lived this long was a success: attempts are counted anew.
 const SETTLED: Duration = Duration::from_secs(10);
+/// Commands that wait for another host.
+const MOST_WAITING: usize = 64;
 /// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a ping every 3 s
 /// at least.
 const SILENT: Duration = Duration::from_secs(5);
@@ -98,6 +102,12 @@ pub struct GameSession<F: Factory> {
     last_command: u32,
     /// Whether the player has been in this room's game before: then the next start is one again.
     started: bool,
+    /// Of the host that was called last.
+    incarnation: u32,
+    /// What is shown of a room that goes on elsewhere, until that host is heard.
+    moved: Option<Box<Play<F::View>>>,
+    /// What was commanded meanwhile.
+    waiting: Vec<Command>,
     out: Out,
 }
 
@@ -146,14 +156,29 @@ impl<F: Factory> GameSession<F> {
             last_id: 0,
             last_command: 0,
             started: false,
+            incarnation: 0,
+            moved: None,
+            waiting: Vec::new(),
             out: Out::default(),
         }
     }
 
     /// The lobby has given a ticket, asked or not.
     pub fn handle_ticket(&mut self, now: LocalTime, ticket: Ticket) {
+        let is_elsewhere = ticket.incarnation > self.incarnation;
         match &self.state {
             State::Out | State::Seeking { .. } => self.call(ticket),
+            State::Connecting(_) | State::Joining { .. } if is_elsewhere => {
+                self.output(GameOutput::Close);
+                self.call(ticket);
+            }
+            State::Playing(_) if is_elsewhere => {
+                if let State::Playing(play) = std::mem::replace(&mut self.state, State::Out) {
+                    self.moved = Some(play);
+                }
+                self.output(GameOutput::Close);
+                self.call(ticket);
+            }
             State::Playing(play) if now.since(play.last_heard()) > SILENT => {
                 self.drop_play(now);
                 self.output(GameOutput::Close);
@@ -181,18 +206,23 @@ impl<F: Factory> GameSession<F> {
             State::Connecting(_) | State::Joining { .. } | State::Playing(_) => self.output(GameOutput::Close),
         }
         self.backoff.succeed();
-        (self.started, self.held) = (false, None);
+        (self.started, self.held, self.incarnation) = (false, None, 0);
         self.out.last_news = None;
     }
 
     /// Sends a command; if it is refused, an error event tells so under the number that this returns.
     pub fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
-        let State::Playing(play) = &mut self.state else { return Err(CommandError::NotPlaying) };
         if matches!(&action, Action::Custom(bytes) if bytes.len() > message::MAX_CUSTOM_BYTES) {
             return Err(CommandError::TooLong);
         }
         let number = self.last_command.wrapping_add(1);
-        play.command(now, Command { number, action }, &mut self.out)?;
+        let command = Command { number, action };
+        match &mut self.state {
+            State::Playing(play) => play.command(now, command, &mut self.out)?,
+            _ if self.moved.is_none() => return Err(CommandError::NotPlaying),
+            _ if self.waiting.len() >= MOST_WAITING => return Err(CommandError::TooMany),
+            _ => self.waiting.push(command),
+        }
         self.last_command = number;
         Ok(number)
     }
@@ -315,7 +345,7 @@ impl<F: Factory> GameSession<F> {
     pub fn play(&self) -> Option<&Play<F::View>> {
         match &self.state {
             State::Playing(play) => Some(play),
-            _ => None,
+            _ => self.moved.as_deref(),
         }
     }
 
@@ -323,7 +353,7 @@ impl<F: Factory> GameSession<F> {
     pub fn play_mut(&mut self) -> Option<&mut Play<F::View>> {
         match &mut self.state {
             State::Playing(play) => Some(play),
-            _ => None,
+            _ => self.moved.as_deref_mut(),
         }
     }
 
@@ -349,6 +379,7 @@ impl<F: Factory> GameSession<F> {
             Ok(rules) => rules,
             Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
         };
+        self.drop_moved(now);
         let again = std::mem::replace(&mut self.started, true);
         let mut play = Box::new(Play::new(now, since, rules, Terms { last_id: self.last_id, ..self.terms }));
         play.replica_mut().watch(self.watching);
@@ -368,12 +399,17 @@ impl<F: Factory> GameSession<F> {
         if let Some(keys) = self.held.filter(|_| again) {
             play.input(now, keys, &mut self.out);
         }
+        for command in std::mem::take(&mut self.waiting) {
+            // A fresh link takes so many.
+            let _ = play.command(now, command, &mut self.out);
+        }
         // The first ping goes at once, so that the clock is known before the first object comes.
         play.handle_timeout(now, &mut self.factory, &mut self.out);
         self.state = State::Playing(play);
     }
 
     fn call(&mut self, ticket: Ticket) {
+        self.incarnation = ticket.incarnation;
         let (address, certificate_sha256) = (ticket.address.clone(), ticket.certificate_sha256);
         self.state = State::Connecting(ticket);
         self.output(GameOutput::Connect { address, certificate_sha256 });
@@ -409,11 +445,17 @@ impl<F: Factory> GameSession<F> {
 
     /// Takes what belongs to a connection that is over; the state stays for the caller to replace.
     fn drop_play(&mut self, now: LocalTime) {
+        self.drop_moved(now);
+        self.waiting.clear();
         if let State::Playing(play) = &mut self.state {
-            play.clear(now, &mut self.out);
-            self.last_id = play.last_id();
-            self.out.stats.rtt = play.rtt();
-            self.out.stats.simulation.merge(&play.simulation_stats());
+            (self.last_id, self.out.stats.rtt) = (play.close(now, &mut self.out), play.rtt());
+        }
+    }
+
+    /// What was shown of a room that has moved is shown no more.
+    fn drop_moved(&mut self, now: LocalTime) {
+        if let Some(mut play) = self.moved.take() {
+            (self.last_id, self.out.stats.rtt) = (play.close(now, &mut self.out), play.rtt());
         }
     }
 

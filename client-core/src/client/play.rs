@@ -200,12 +200,14 @@ impl<V> Play<V> {
         link.into_iter().chain(effects).min().map(|deadline| deadline.max(now + NAP))
     }
 
-    /// Takes everything out of sight.
-    pub fn clear(&mut self, now: LocalTime, out: &mut Out) {
+    /// Takes everything out of sight, for good, and adds up what was counted. The last object id that was given away.
+    pub fn close(&mut self, now: LocalTime, out: &mut Out) -> u32 {
         self.happenings.clear();
         self.engaged.clear();
         self.replica.clear(self.clock.room_time(now));
         self.tell_replica(out);
+        out.stats.simulation.merge(&self.simulation_stats());
+        self.replica.last_id()
     }
 
     /// The estimated room time.
@@ -322,11 +324,6 @@ impl<V> Play<V> {
     /// When the host was last heard.
     pub fn last_heard(&self) -> LocalTime {
         self.last_heard
-    }
-
-    /// The last object id that was given away.
-    pub fn last_id(&self) -> u32 {
-        self.replica.last_id()
     }
 
     fn poll_link(&mut self, now: LocalTime, out: &mut Out) {

@@ -11,8 +11,8 @@ use std::time::Duration;
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
-    Beat, Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, RoomOpened, WorldToHost,
-    host_to_world, world_to_host,
+    Beat, Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, Resume, RoomOpened,
+    WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
@@ -29,12 +29,18 @@ use super::outlet::Outlet;
 use super::{HostConfig, Shared, unix_now_s};
 use crate::actor::{Close, GameServer, Remove, Rename, Setup, ticker};
 use crate::carrier::HostEnd;
-use crate::clock_thread::{Pulse, RoomClock};
+use crate::clock_thread::{Pulse, RoomClock, TickSchedule};
 use crate::config::RoomConfig;
+use crate::keeper::Keeper;
+use crate::logic::game::Game;
 use crate::record::Header;
-use crate::room::Room;
+use crate::room::{Accepted, Room};
 use crate::room_files::RoomFiles;
+use crate::saved::{self, BadState};
 use crate::ticket::TicketVerifier;
+
+/// Ticks that a room which goes on from elsewhere has missed and makes good; of more it misses the rest: ten seconds at 20 Hz.
+const MOST_MISSED: u32 = 200;
 
 /// How long a host that closes its rooms waits for the last clients to be told.
 const DRAIN_WITHIN: Duration = Duration::from_secs(2);
@@ -61,6 +67,9 @@ struct Parts {
     room: Room,
     files: RoomFiles,
     capacity: u32,
+    /// Of a room that goes on from elsewhere; else it begins when the room is placed.
+    clock: Option<RoomClock>,
+    keeper: Option<Keeper>,
 }
 
 struct Control<'a> {
@@ -68,6 +77,8 @@ struct Control<'a> {
     news: mpsc::Sender<HostToWorld>,
     /// How long a player whose connection broke keeps the avatar, in milliseconds.
     grace_ms: u32,
+    /// Whether the WorldServer is told all along what rooms are.
+    keep_rooms: bool,
     making: JoinSet<Made>,
     /// Rooms that are being made, and whether they are to be closed at once.
     pending: BTreeMap<RoomId, Option<ErrorCode>>,
@@ -80,6 +91,7 @@ pub(super) async fn run(shared: &Arc<Shared>, news: &mut mpsc::Receiver<HostToWo
         shared,
         news: to_world,
         grace_ms: 0,
+        keep_rooms: false,
         making: JoinSet::new(),
         pending: BTreeMap::new(),
         cpu: CpuMeter::start(),
@@ -151,7 +163,7 @@ impl Control<'_> {
         let verifier = TicketVerifier::new(&configure.ticket_key)
             .ok_or_else(|| "the WorldServer's ticket key is not an Ed25519 public key".to_owned())?;
         *self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner) = Some(verifier);
-        self.grace_ms = configure.grace_ms;
+        (self.grace_ms, self.keep_rooms) = (configure.grace_ms, configure.keep_rooms);
         Ok(())
     }
 
@@ -170,8 +182,9 @@ impl Control<'_> {
             grace_ms: self.grace_ms,
             parameters: order.parameters.into_iter().collect(),
         };
-        let shared = Arc::clone(self.shared);
-        self.making.spawn_blocking(move || Made { room, result: make_room(&shared, &header) });
+        let resume = order.resume.map(|resume| (RoomClock::showing(GameTime::from_micros(resume.now_us)), resume));
+        let (shared, keep) = (Arc::clone(self.shared), self.keep_rooms);
+        self.making.spawn_blocking(move || Made { room, result: make_room(&shared, &header, resume, keep) });
     }
 
     fn may_make(&self, room: RoomId) -> Result<(), Error> {
@@ -295,39 +308,78 @@ impl Control<'_> {
     }
 }
 
-/// Everything about a new room that takes time: its first tick, at room time zero, puts up the world. The game's code
-/// may panic here too.
-fn make_room(shared: &Shared, header: &Header) -> Result<Box<Parts>, Error> {
+/// Everything about a new room that takes time: its first tick, at room time zero, puts up the world; or it goes on where it was
+/// elsewhere. The game's code may panic here too.
+fn make_room(
+    shared: &Shared,
+    header: &Header,
+    resume: Option<(RoomClock, Resume)>,
+    keep: bool,
+) -> Result<Box<Parts>, Error> {
     catch_unwind(AssertUnwindSafe(|| {
         let (config, game) = shared.registry.prepare(header)?;
         let HostConfig { trace, record, .. } = &shared.config;
-        let mut room = Room::new(RoomConfig { trace: trace.is_some(), ..config }, game);
+        let config = RoomConfig { trace: trace.is_some(), ..config };
+        // A recording begins with the beginning.
+        let record = record.as_deref().filter(|_| resume.is_none());
+        let (mut room, clock) = match resume {
+            None => (Room::new(config, game), None),
+            Some((clock, resume)) => (take_up(config, game, clock, &resume)?, Some(clock)),
+        };
         let lost = Arc::clone(&shared.counters);
-        let mut files = RoomFiles::open(trace.as_deref(), record.as_deref(), header, &room, lost).map_err(|error| {
+        let mut files = RoomFiles::open(trace.as_deref(), record, header, &room, lost).map_err(|error| {
             codes::error(ErrorCode::ServerError, format!("the room's files can't be made: {error}"))
         })?;
-        files.record(GameTime::ZERO, &[]);
-        room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        if clock.is_none() {
+            files.record(GameTime::ZERO, &[]);
+            room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        }
         files.trace(room.trace());
-        Ok(Box::new(Parts { room, files, capacity: header.capacity }))
+        let keeper = keep.then(|| Keeper::of(&room)).flatten();
+        Ok(Box::new(Parts { room, files, capacity: header.capacity, clock, keeper }))
     }))
     .unwrap_or_else(|_| Err(codes::error(ErrorCode::ServerError, "the game's code panicked while the room was made")))
 }
 
+/// A room that goes on where it was: what it had taken is done again, and the ticks that nobody has ticked since.
+fn take_up(config: RoomConfig, game: Box<dyn Game>, clock: RoomClock, resume: &Resume) -> Result<Room, Error> {
+    let bad = |bad: BadState| codes::error(ErrorCode::ServerError, format!("the room can't go on here: {bad}"));
+    let tick_hz = config.tick_hz;
+    let mut room = Room::restore(config, game, &resume.state).map_err(bad)?;
+    for tick in &resume.ticks {
+        let accepted: Vec<Accepted> = saved::all(&tick.accepted).map_err(bad)?;
+        room.replay(GameTime::from_micros(tick.at_us), &accepted);
+    }
+    let last = room.last_tick().unwrap_or_default();
+    room.resume(last);
+    let mut missed = TickSchedule::after(tick_hz, last);
+    for _ in 0..MOST_MISSED {
+        let due = missed.next_deadline();
+        if due > clock.now() {
+            break;
+        }
+        missed.skip();
+        room.replay(due, &[]);
+    }
+    Ok(room)
+}
+
 /// Gives a room its actor and lets players in. It ticks from the moment at which the returned call is made.
 fn place(shared: &Arc<Shared>, id: RoomId, parts: Parts) -> impl FnOnce() {
-    let Parts { room, files, capacity } = parts;
-    let (clock, pulse) = (RoomClock::start(), Arc::new(Pulse::default()));
-    let tick_hz = room.config().tick_hz;
+    let Parts { room, files, capacity, clock, keeper } = parts;
+    let (clock, pulse) = (clock.unwrap_or_else(RoomClock::start), Arc::new(Pulse::default()));
+    let (tick_hz, last) = (room.config().tick_hz, room.last_tick().unwrap_or_default());
     let place = shared.place_room();
     let arbiter = place.arbiter.clone();
     let (inbox, outlet) = (Arc::new(Inbox::default()), Outlet::new(Arc::clone(&shared.counters)));
     let actor = GameServer::start_in_arbiter(&arbiter, {
         let (shared, pulse, inbox) = (Arc::clone(shared), Arc::clone(&pulse), Arc::clone(&inbox));
-        move |_| GameServer::new(Setup { id, capacity, room, files, clock, pulse, place, inbox, outlet, shared })
+        move |_| {
+            GameServer::new(Setup { id, capacity, room, files, keeper, clock, pulse, place, inbox, outlet, shared })
+        }
     });
     let inlet = RoomInlet::new(actor.clone(), clock, inbox, Arc::clone(&shared.counters));
     shared.rooms.insert(id, Arc::new(inlet));
     let clock_thread = shared.clock_thread.clone();
-    move || clock_thread.add(clock, tick_hz, pulse, ticker(actor))
+    move || clock_thread.add(clock, tick_hz, last, pulse, ticker(actor))
 }

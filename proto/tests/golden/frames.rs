@@ -119,6 +119,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             address: "127.0.0.1:7000".into(),
             certificate_sha256: vec![8; 32],
             ticket: vec![1, 2, 3],
+            incarnation: 2,
         }),
         Body::Goodbye(world::Goodbye { code: 26, message: "draining".into() }),
         Body::PlayerChange(world::PlayerChange { room: 5, players: vec![player()], gone: vec![4, 300] }),
@@ -147,12 +148,24 @@ fn from_game() -> Vec<game::game_to_client::Body> {
     vec![Body::Joined(joined), Body::Error(error()), Body::Out(game::Out { reason: 29, message: "kicked".into() })]
 }
 
+fn tick() -> host::RoomTick {
+    host::RoomTick { room: 5, at_us: 100_000, accepted: vec![0] }
+}
+
 fn to_host() -> Vec<host::world_to_host::Body> {
     use host::world_to_host::Body;
     let parameters = [("walk".to_owned(), "steered".to_owned())].into();
+    let resume = host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000 };
     vec![
-        Body::Configure(host::Configure { version: 1, ticket_key: vec![4; 32], grace_ms: 30_000 }),
-        Body::OpenRoom(host::OpenRoom { room: 5, game: "field".into(), parameters, seed: 42, capacity: 64 }),
+        Body::Configure(host::Configure { version: 1, ticket_key: vec![4; 32], grace_ms: 30_000, keep_rooms: true }),
+        Body::OpenRoom(host::OpenRoom {
+            room: 5,
+            game: "field".into(),
+            parameters,
+            seed: 42,
+            capacity: 64,
+            resume: Some(resume),
+        }),
         Body::CloseRoom(host::CloseRoom { room: 5, reason: 35 }),
         Body::RemovePlayer(host::RemovePlayer { room: 5, player: 3, reason: 29, void_tickets_until: 9_999 }),
         Body::Drain(host::Drain {}),
@@ -206,6 +219,8 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         Body::PlayerOut(host::PlayerOut { room: 5, player: 3, reason: 29 }),
         Body::Stats(stats),
         Body::Beat(host::Beat {}),
+        Body::RoomSaved(host::RoomSaved { room: 5, at_us: 50_000, state: vec![1, 2, 3] }),
+        Body::RoomTick(tick()),
     ]
 }
 

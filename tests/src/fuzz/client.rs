@@ -186,6 +186,7 @@ fn first_words() -> [(u64, world_to_client::Body); 3] {
         address: "127.0.0.1:7777".into(),
         certificate_sha256: vec![5; 32],
         ticket: b"let me in".to_vec(),
+        incarnation: 1,
     };
     [
         (1, world_to_client::Body::Welcome(welcome)),

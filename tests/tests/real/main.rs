@@ -3,6 +3,7 @@
 mod bad_input;
 mod bots;
 mod consoles;
+mod failover;
 mod processes;
 mod server;
 mod truth;

@@ -60,6 +60,7 @@ impl Figures {
         out.counter("rooms_made", "Rooms made", lobby.rooms_made)?;
         out.counter("rooms_started", "Rooms started", lobby.rooms_started)?;
         out.gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
+        out.counter("rooms_moved", "Rooms that lost their host and were to go on elsewhere", lobby.rooms_moved)?;
         out.counter("hosts_refused", "Hosts that were refused", lobby.hosts_refused)?;
         out.counter("tickets_issued", "Tickets issued", lobby.tickets)?;
         out.counter("chats", "Chat messages", lobby.chats)?;

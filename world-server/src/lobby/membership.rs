@@ -116,7 +116,7 @@ impl Lobby {
         let Some(id) = self.players.at(player).room else { return };
         self.unseat(now, player, id);
         let room = self.rooms.at_mut(id);
-        if room.hosted_by().is_some() {
+        if room.has_started() {
             room.note_departure(now, player);
         }
         self.remove_from_game(player, id, reason);
@@ -154,6 +154,9 @@ impl Lobby {
     pub(super) fn dissolve_by_host(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
         let Some(room) = self.rooms.remove(id) else { return };
         self.pool_changed = true;
+        if room.has_started() {
+            self.outbox.push(output::Output::Forget { room: id });
+        }
         if let Phase::Opening { starter, .. } = room.phase {
             self.counters.refuse(why.code);
             self.answer_later(starter, output::error(why.clone()));
@@ -280,7 +283,7 @@ impl Lobby {
             ));
         }
         let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
-        if room.hosted_by().is_some() && !may_join_running {
+        if room.has_started() && !may_join_running {
             let message = format!("room {} has started, and {} can't be joined then", join.room, room.game);
             return Err(Refusal::new(ErrorCode::AlreadyRunning, message));
         }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{WorldToHost, world_to_host};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
+use ambit_proto::ids::RoomId;
 
 use super::refusal::Refusal;
 
@@ -53,7 +54,7 @@ pub enum Output {
         /// Goes into QUIC's reason.
         message: String,
     },
-    /// A message for a host.
+    /// A message for a host. An `OpenRoom` with a `Resume` wants what was kept of the room filled in.
     Host {
         /// To whom.
         host: HostId,
@@ -64,6 +65,11 @@ pub enum Output {
     Forsake {
         /// Which one.
         host: HostId,
+    },
+    /// Forget what hosts have said of a room: it is gone.
+    Forget {
+        /// Which one.
+        room: RoomId,
     },
     /// Keep so many children: start those that are missing; those too many were told to end.
     Children(u32),

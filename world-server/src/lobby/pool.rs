@@ -6,13 +6,11 @@
 
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{Drain, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use super::hosts::Origin;
 use super::output::HostId;
-use super::refusal::Refusal;
 use super::timers::Timer;
 use super::{Lobby, Output};
 
@@ -112,15 +110,6 @@ impl Lobby {
         self.hosts.retire(id);
         self.outbox.push(Output::Forsake { host: id });
         self.lose_rooms_of(now, id, &reason);
-    }
-
-    /// What becomes of the rooms of a host that is gone. Their players are in the lobby, with the reason.
-    pub(super) fn lose_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
-        let lost = self.rooms.iter().filter(|room| room.hosted_by() == Some(host));
-        for room in lost.map(|room| room.id).collect::<Vec<_>>() {
-            let message = format!("the game server that ran room {room} is gone: {}", super::running::shown(reason));
-            self.dissolve_by_host(now, room, Refusal::new(ErrorCode::HostDied, message));
-        }
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) enum Phase {
     Opening { host: HostId, starter: Caller },
     /// The game goes on.
     Running { host: HostId },
+    /// Its host is gone; another one is to go on with it, once there is one.
+    Moving { host: Option<HostId> },
 }
 
 #[derive(Debug)]
@@ -46,6 +48,14 @@ pub(super) struct Room {
     pub(super) host: PlayerId,
     pub(super) seats: Seats,
     pub(super) phase: Phase,
+    /// Of the game, once it has started.
+    pub(super) seed: u64,
+    /// How often it was given to a host.
+    pub(super) incarnation: u32,
+    /// Whether enough is known of it to go on elsewhere.
+    pub(super) kept: bool,
+    /// When a host went on with it, if one did.
+    pub(super) taken_up_at: Option<LocalTime>,
     /// When its members may be told again who is in it.
     pub(super) roster_after: LocalTime,
     /// Its members as they were last told, by their ids; the default where different members may have been told different things.
@@ -69,6 +79,10 @@ impl Room {
             host: maker,
             seats,
             phase: Phase::Waiting,
+            seed: 0,
+            incarnation: 0,
+            kept: false,
+            taken_up_at: None,
             roster_after: LocalTime::ZERO,
             roster_told: BTreeMap::new(),
             name: create.name,
@@ -82,11 +96,17 @@ impl Room {
         match self.phase {
             Phase::Waiting => None,
             Phase::Opening { host, .. } | Phase::Running { host } => Some(host),
+            Phase::Moving { host } => host,
         }
     }
 
+    /// Whether it has been started, wherever it is now.
+    pub(super) fn has_started(&self) -> bool {
+        self.phase != Phase::Waiting
+    }
+
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::Running { .. })
+        matches!(self.phase, Phase::Running { .. } | Phase::Moving { .. })
     }
 
     /// Keeps `player` out from now on.

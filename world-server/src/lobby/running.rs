@@ -4,7 +4,9 @@
 
 use ambit_game_server::ticket::{LIFETIME_S, Ticket};
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{Drain, HostReady, OpenRoom, PlayerOut, RoomClosed, RoomOpened, world_to_host};
+use ambit_proto::control::host::{
+    Drain, HostReady, OpenRoom, PlayerOut, Resume, RoomClosed, RoomOpened, world_to_host,
+};
 use ambit_proto::control::world::{self, world_to_client::Body};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -34,17 +36,26 @@ impl Lobby {
         let seed = u64::from_be_bytes(*self.players.entropy().first_chunk().expect("16 bytes hold 8"));
         let room = self.rooms.at_mut(id);
         room.phase = Phase::Opening { host, starter: from };
-        self.pool_changed = true;
+        room.seed = seed;
+        self.order_open(now, id, host, None);
+        Ok(Answer::Later)
+    }
+
+    /// Tells a host to open a room, or to go on with it.
+    pub(super) fn order_open(&mut self, now: LocalTime, id: RoomId, host: HostId, resume: Option<Resume>) {
+        let room = self.rooms.at_mut(id);
+        room.incarnation += 1;
         let open = OpenRoom {
             room: id.0,
             game: room.game.clone(),
             parameters: parameters_of_game(&room.parameters),
-            seed,
+            seed: room.seed,
             capacity: room.seats.capacity(),
+            resume,
         };
+        self.pool_changed = true;
         self.outbox.host(host, world_to_host::Body::OpenRoom(open));
         self.timers.set(Timer::Opening(id), now + self.config.open_within);
-        Ok(Answer::Later)
     }
 
     pub(super) fn request_ticket(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {
@@ -77,6 +88,7 @@ impl Lobby {
                 self.hosts.add(id, host);
                 self.pool_changed = true;
                 self.watch_host(now, id);
+                self.place_homeless(now);
             }
             Ok(_) => self.outbox.host(id, world_to_host::Body::Drain(Drain {})),
             Err(fault) => {
@@ -99,10 +111,9 @@ impl Lobby {
     pub(super) fn room_opened(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
         let id = RoomId(opened.room);
         let Some(room) = self.rooms.get_mut(id) else { return };
-        let Phase::Opening { host, starter } = room.phase else { return };
-        if host != from {
-            return;
-        }
+        let (Phase::Opening { host, starter }, true) = (room.phase, room.hosted_by() == Some(from)) else {
+            return self.taken_up(now, from, opened);
+        };
         self.timers.cancel(Timer::Opening(id));
         match opened.error {
             None => self.run(now, id, host, starter),
@@ -169,7 +180,7 @@ impl Lobby {
         if room.host != player {
             return Err(Refusal::new(ErrorCode::NotHost, "only the room's host may start it"));
         }
-        if room.hosted_by().is_some() {
+        if room.has_started() {
             return Err(Refusal::new(ErrorCode::AlreadyRunning, format!("room {} has started already", room.id)));
         }
         let there: Vec<_> = room.seats.iter().filter(|seat| self.players.at(seat.player).conn.is_some()).collect();
@@ -191,6 +202,7 @@ impl Lobby {
         let known = self.players.at(player);
         let room = self.rooms.at(known.room?);
         let Phase::Running { host } = room.phase else { return None };
+        let incarnation = room.incarnation;
         let host = self.hosts.get(host).expect("a room runs on a host that is there");
         self.counters.tickets += 1;
         let ticket = Ticket {
@@ -207,6 +219,7 @@ impl Lobby {
             address: ticket.host.clone(),
             certificate_sha256: host.certificate_sha256.clone(),
             ticket: self.signer.sign(&ticket),
+            incarnation,
         })
     }
 }

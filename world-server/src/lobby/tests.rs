@@ -4,6 +4,7 @@ mod chat;
 mod hosts;
 mod limits;
 mod listing;
+mod moving;
 mod pool;
 mod random;
 mod rooms;

@@ -61,6 +61,7 @@ impl Server {
                     address: format!("0.0.0.0:{port}"),
                     certificate_sha256: fingerprint.0.to_vec(),
                     ticket: b"let me in".to_vec(),
+                    incarnation: 1,
                 });
                 tokio::spawn(async move {
                     match alpn(&connection) {

@@ -370,6 +370,7 @@ impl Storm {
                     }
                 }
                 Output::Forsake { host } => panic!("{host:?} is not one that has to be heard"),
+                Output::Forget { .. } => {}
                 Output::Children(count) => panic!("no children are kept, and {count} are wanted"),
             }
         }
@@ -417,8 +418,8 @@ impl Storm {
                 assert_eq!(seated.insert(player, room.id), None, "{context}: in two rooms");
             }
             match room.phase {
-                Phase::Waiting => {}
-                Phase::Opening { host, .. } | Phase::Running { host } => {
+                Phase::Waiting | Phase::Moving { host: None } => {}
+                Phase::Opening { host, .. } | Phase::Running { host } | Phase::Moving { host: Some(host) } => {
                     assert!(lobby.hosts.get(host).is_some(), "{context}: on a host that is gone");
                 }
             }

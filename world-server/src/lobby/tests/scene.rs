@@ -39,6 +39,8 @@ pub(super) struct Scene {
     forsaken: Vec<HostId>,
     /// How many children are to be kept, if that was ever said.
     pub(super) children: Option<u32>,
+    /// Rooms that are gone for good.
+    pub(super) forgotten: Vec<u64>,
     conns: u64,
     requests: u64,
 }
@@ -91,6 +93,7 @@ impl Scene {
             orders: Vec::new(),
             forsaken: Vec::new(),
             children: None,
+            forgotten: Vec::new(),
             conns: 0,
             requests: 0,
         }
@@ -403,6 +406,7 @@ impl Scene {
                 Output::Host { host, message } => self.orders.push((host, message.body.expect("a body"))),
                 Output::Forsake { host } => self.forsaken.push(host),
                 Output::Children(count) => self.children = Some(count),
+                Output::Forget { room } => self.forgotten.push(room.0),
             }
         }
         for conn in self.closed.keys() {

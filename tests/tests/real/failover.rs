@@ -1,0 +1,54 @@
+//! Hosts that are killed under a crowd, over and over. Gaps are printed, never asserted: machines differ.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ambit_tests::real::{self, Scratch, Server};
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+const ROOMS: usize = 5;
+const BOTS: usize = 20;
+const KILLS: usize = 10;
+/// A room that loses two hosts within three seconds counts as what kills them.
+const APART: Duration = Duration::from_millis(3_500);
+
+#[test]
+fn ten_hosts_are_killed_under_a_hundred_bots_and_nobody_is_dropped() -> Result<()> {
+    let scratch = Scratch::new("failover");
+    let server = Server::start(&scratch, &["--hosts", "process:3"])?;
+    let bots: Vec<Child> = (0..ROOMS).map(|room| start(&scratch, &server, room)).collect::<Result<_>>()?;
+    let everybody = (ROOMS * BOTS) as f64;
+    server.await_metrics("everybody", |metrics| metrics["ambit_host_players"] == everybody)?;
+    for kill in 0..KILLS {
+        std::thread::sleep(APART);
+        let children = server.children();
+        real::server_signal(children[kill % children.len()], "KILL")?;
+        server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 3.0)?;
+    }
+    let mut gaps = (Vec::new(), 0.0_f64);
+    for child in bots {
+        let output = child.wait_with_output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let summary: Value = serde_json::from_str(text.lines().last().context("no summary")?)?;
+        assert_eq!((&summary["connected"], &summary["errors"]), (&BOTS.into(), &0.into()), "{summary}\n{said}");
+        gaps.0.push(summary["gap_ms_p99"].as_f64().unwrap_or_default());
+        gaps.1 = gaps.1.max(summary["gap_ms_max"].as_f64().unwrap_or_default());
+    }
+    let moved = server.metrics()?["ambit_rooms_moved_total"];
+    println!(
+        "{KILLS} hosts killed under {everybody} bots: {moved} rooms moved; gap p99 by room {:?} ms, max {} ms",
+        gaps.0, gaps.1
+    );
+    assert!(moved >= 5.0, "{moved} rooms moved");
+    Ok(())
+}
+
+fn start(scratch: &Scratch, server: &Server, room: usize) -> Result<Child> {
+    let mut command = Command::new(real::binary("bots"));
+    scratch.confine(&mut command);
+    let (count, room, server) = (BOTS.to_string(), format!("room{room}"), server.world.to_string());
+    command.args(["--count", &count, "--seconds", "45", "--json", "--room", &room, "--server", &server]);
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+}

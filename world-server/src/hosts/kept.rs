@@ -1,0 +1,173 @@
+//! What hosts have said of their rooms, so that these can go on elsewhere.
+//!
+//! `RoomSaved` and `RoomTick` go in as they come, a `Resume` comes out. Of a room one host is heard: the one that the lobby has placed it on.
+//! What another one says, that was given up and lives after all, is dropped.
+//!
+//! Bound: for each room its newest state, and the ticks since then, [`MOST_TICKS`] at most: of a room that has not said more for
+//! so long, nothing is known any more.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use ambit_proto::control::host::{HostToWorld, Resume, RoomSaved, RoomTick, host_to_world};
+use ambit_proto::ids::RoomId;
+
+use crate::lobby::HostId;
+
+/// A minute at 60 Hz: hosts say once a second what a room is.
+const MOST_TICKS: usize = 3_600;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct KeptRooms(Mutex<BTreeMap<RoomId, Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    host: HostId,
+    saved: Option<RoomSaved>,
+    ticks: Vec<RoomTick>,
+    /// When the newest of them came.
+    heard: Instant,
+}
+
+impl KeptRooms {
+    /// A room is to run at a host: from now on that one is heard.
+    pub(crate) fn place(&self, room: RoomId, host: HostId) {
+        let mut rooms = self.rooms();
+        match rooms.get_mut(&room) {
+            Some(kept) => kept.host = host,
+            None => {
+                rooms.insert(room, Kept { host, saved: None, ticks: Vec::new(), heard: now() });
+            }
+        }
+    }
+
+    /// A room is gone for good.
+    pub(crate) fn forget(&self, room: RoomId) {
+        self.rooms().remove(&room);
+    }
+
+    /// Takes what a host has said of a room; gives back what is the lobby's business: that a room can go on elsewhere from now on, and
+    /// whatever else it is.
+    pub(crate) fn take(&self, host: HostId, message: HostToWorld) -> Option<HostToWorld> {
+        match message.body {
+            Some(host_to_world::Body::RoomSaved(saved)) => {
+                let room = saved.room;
+                let first = self.hear(host, RoomId(room), |kept| {
+                    kept.ticks.clear();
+                    kept.saved.replace(saved).is_none()
+                });
+                let news = RoomSaved { room, ..RoomSaved::default() };
+                (first == Some(true)).then_some(HostToWorld { body: Some(host_to_world::Body::RoomSaved(news)) })
+            }
+            Some(host_to_world::Body::RoomTick(tick)) => {
+                self.hear(host, RoomId(tick.room), |kept| {
+                    if kept.ticks.len() >= MOST_TICKS {
+                        (kept.saved, kept.ticks) = (None, Vec::new());
+                    }
+                    if kept.saved.is_some() {
+                        kept.ticks.push(tick);
+                    }
+                });
+                None
+            }
+            body => Some(HostToWorld { body }),
+        }
+    }
+
+    /// What a room was when it was last heard of, for the next host.
+    pub(crate) fn resume(&self, room: RoomId) -> Option<Resume> {
+        let rooms = self.rooms();
+        let Kept { saved, ticks, heard, .. } = rooms.get(&room)?;
+        let saved = saved.as_ref()?;
+        let last_us = ticks.last().map_or(saved.at_us, |tick| tick.at_us);
+        let now_us = last_us + heard.elapsed().as_micros() as u64;
+        Some(Resume { state: saved.state.clone(), ticks: ticks.clone(), now_us })
+    }
+
+    fn hear<T>(&self, host: HostId, room: RoomId, then: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+        let mut rooms = self.rooms();
+        let kept = rooms.get_mut(&room).filter(|kept| kept.host == host)?;
+        kept.heard = now();
+        Some(then(kept))
+    }
+
+    fn rooms(&self) -> std::sync::MutexGuard<'_, BTreeMap<RoomId, Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: RoomId = RoomId(7);
+    const FIRST: HostId = HostId(1);
+    const SECOND: HostId = HostId(2);
+
+    #[test]
+    fn what_is_kept_is_the_newest_state_and_the_ticks_since() {
+        let kept = KeptRooms::default();
+        kept.place(ROOM, FIRST);
+        assert!(kept.take(FIRST, tick(50)).is_none());
+        assert_eq!(kept.resume(ROOM), None, "ticks alone say nothing");
+        assert_eq!(kept.take(FIRST, saved(100, 1)), Some(bare()), "the lobby learns it once");
+        assert!(kept.take(FIRST, tick(150)).is_none() && kept.take(FIRST, tick(200)).is_none());
+        assert_eq!(told(&kept), (vec![1], vec![150, 200]));
+        assert_eq!(kept.take(FIRST, saved(200, 2)), None);
+        assert!(kept.take(FIRST, tick(250)).is_none());
+        assert_eq!(told(&kept), (vec![2], vec![250]));
+        assert!(kept.resume(ROOM).is_some_and(|resume| resume.now_us >= 250_000));
+        kept.forget(ROOM);
+        assert_eq!(kept.resume(ROOM), None);
+    }
+
+    #[test]
+    fn a_host_that_has_lost_a_room_is_not_heard_any_more() {
+        let kept = KeptRooms::default();
+        kept.place(ROOM, FIRST);
+        kept.take(FIRST, saved(100, 1));
+        kept.place(ROOM, SECOND);
+        kept.take(FIRST, saved(900, 9));
+        kept.take(FIRST, tick(950));
+        kept.take(SECOND, tick(150));
+        assert_eq!(told(&kept), (vec![1], vec![150]));
+    }
+
+    #[test]
+    fn ticks_without_end_are_not_kept() {
+        let kept = KeptRooms::default();
+        kept.place(ROOM, FIRST);
+        kept.take(FIRST, saved(0, 1));
+        for at in 0..=MOST_TICKS as u64 {
+            kept.take(FIRST, tick(at));
+        }
+        assert_eq!(kept.resume(ROOM), None);
+    }
+
+    fn told(kept: &KeptRooms) -> (Vec<u8>, Vec<u64>) {
+        let resume = kept.resume(ROOM).expect("a room that is kept");
+        (resume.state, resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect())
+    }
+
+    fn saved(at_ms: u64, state: u8) -> HostToWorld {
+        let saved = RoomSaved { room: ROOM.0, at_us: at_ms * 1_000, state: vec![state] };
+        HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) }
+    }
+
+    fn bare() -> HostToWorld {
+        let saved = RoomSaved { room: ROOM.0, ..RoomSaved::default() };
+        HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) }
+    }
+
+    fn tick(at_ms: u64) -> HostToWorld {
+        let tick = RoomTick { room: ROOM.0, at_us: at_ms * 1_000, accepted: vec![0] };
+        HostToWorld { body: Some(host_to_world::Body::RoomTick(tick)) }
+    }
+}
