@@ -85,6 +85,11 @@ pub(crate) struct Rename {
 #[rtype(result = "()")]
 pub(crate) struct Close(pub(crate) ErrorCode);
 
+/// The host ends, and the room goes on elsewhere: it stops here, and says what it is.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct HandOver;
+
 /// The ways to one client.
 pub(crate) struct Line {
     pub(crate) connection: quinn::Connection,
@@ -166,10 +171,11 @@ impl GameServer {
                 Output::Finished => self.finish(ErrorCode::RoomClosed, "the game is over", ctx),
             }
         }
-        self.setup.outlet.flush(&self.setup.shared.counters);
-        let Setup { id, room, keeper, shared, .. } = &mut self.setup;
-        if let Some(keeper) = keeper {
-            keeper.tell(*id, room, now, |body| shared.tell(HostToWorld { body: Some(body) }));
+        let Setup { id, room, keeper, shared, outlet, .. } = &mut self.setup;
+        let tick = keeper.as_ref().and_then(|keeper| keeper.tick(*id, room, now));
+        outlet.flush(tick.map_or(0, |tick| shared.tell_tick(tick)), &shared.counters);
+        if let Some(saved) = keeper.as_mut().and_then(|keeper| keeper.save(*id, room, now)) {
+            shared.tell(HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) });
         }
         self.report();
     }
@@ -375,6 +381,24 @@ impl Handler<Rename> for GameServer {
 
     fn handle(&mut self, Rename { player, name }: Rename, _: &mut Self::Context) {
         self.inputs.push(Input::Rename { player, name });
+    }
+}
+
+impl Handler<HandOver> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, _: HandOver, ctx: &mut Self::Context) {
+        let Setup { id, room, keeper, shared, pulse, .. } = &mut self.setup;
+        pulse.stop();
+        if let (Some(keeper), Some(last)) = (keeper, room.last_tick()) {
+            keeper.hurry();
+            if let Some(saved) = keeper.save(*id, room, last) {
+                shared.tell(HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) });
+            }
+        }
+        // Connections stay as they are until the process is gone: their clients are called elsewhere meanwhile.
+        std::mem::forget(std::mem::take(&mut self.clients));
+        ctx.stop();
     }
 }
 

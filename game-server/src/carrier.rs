@@ -9,12 +9,12 @@
 
 use std::io;
 
-use ambit_proto::control::host::{HostToWorld, WorldToHost};
+use ambit_proto::control::host::{HostToWorld, WorldToHost, host_to_world};
 use ambit_proto::frame::{FrameDecoder, MAX_HOST, TooLarge, encode_frame};
 use bytes::{Bytes, BytesMut};
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Messages that may wait each way between a WorldServer and a host. Who lets the other side's queue fill up is taken for
 /// dead: nothing is dropped, the link ends. Statistics alone are left out when there is no room, since newer ones follow.
@@ -89,13 +89,16 @@ pub struct HostEnd {
     pub commands: mpsc::Receiver<WorldToHost>,
     /// To the WorldServer.
     pub news: mpsc::Sender<HostToWorld>,
+    /// The serial of the newest `RoomTick` that has left this process. A link within one process takes everything at once.
+    pub written: watch::Receiver<u64>,
 }
 
 /// A link within one process.
 pub fn host_link() -> (WorldEnd, HostEnd) {
     let (commands_in, commands_out) = mpsc::channel(HOST_QUEUE);
     let (news_in, news_out) = mpsc::channel(HOST_QUEUE);
-    (WorldEnd { commands: commands_in, news: news_out }, HostEnd { commands: commands_out, news: news_in })
+    let written = watch::channel(u64::MAX).1;
+    (WorldEnd { commands: commands_in, news: news_out }, HostEnd { commands: commands_out, news: news_in, written })
 }
 
 /// A link over bytes, seen from the host: carries until the stream or the returned end is gone.
@@ -105,7 +108,13 @@ where
     W: AsyncWrite + Unpin,
 {
     let (world, host) = host_link();
-    (host, carry(input, output, world.commands, world.news))
+    let (has_left, written) = watch::channel(0);
+    let note = move |said: &HostToWorld| {
+        if let Some(host_to_world::Body::RoomTick(tick)) = &said.body {
+            has_left.send_replace(tick.serial);
+        }
+    };
+    (HostEnd { written, ..host }, carry(input, output, world.commands, world.news, note))
 }
 
 /// A link over bytes, seen from the WorldServer: carries until the stream or the returned end is gone.
@@ -115,15 +124,17 @@ where
     W: AsyncWrite + Unpin,
 {
     let (world, host) = host_link();
-    (world, carry(input, output, host.news, host.commands))
+    (world, carry(input, output, host.news, host.commands, |_| {}))
 }
 
-/// Carries messages both ways until one way ends. What was queued for the stream is written before a regular end.
+/// Carries messages both ways until one way ends. What was queued for the stream is written before a regular end. `note` hears of each
+/// message that was written.
 async fn carry<R, W, In, Out>(
     input: R,
     output: W,
     incoming: mpsc::Sender<In>,
     outgoing: mpsc::Receiver<Out>,
+    note: impl Fn(&Out),
 ) -> Result<(), FrameError>
 where
     R: AsyncRead + Unpin,
@@ -133,7 +144,7 @@ where
 {
     tokio::select! {
         ended = read_into(input, incoming) => ended,
-        ended = write_from(output, outgoing) => ended,
+        ended = write_from(output, outgoing, note) => ended,
     }
 }
 
@@ -153,7 +164,7 @@ where
     Ok(())
 }
 
-async fn write_from<W, M>(mut output: W, mut outgoing: mpsc::Receiver<M>) -> Result<(), FrameError>
+async fn write_from<W, M>(mut output: W, mut outgoing: mpsc::Receiver<M>, note: impl Fn(&M)) -> Result<(), FrameError>
 where
     W: AsyncWrite + Unpin,
     M: Message,
@@ -161,6 +172,7 @@ where
     while let Some(message) = outgoing.recv().await {
         output.write_all(&encode_frame(&message)).await?;
         output.flush().await?;
+        note(&message);
     }
     output.shutdown().await?;
     Ok(())

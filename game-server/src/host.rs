@@ -23,14 +23,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use actix::{Arbiter, ArbiterHandle};
 use ambit_proto::codes;
-use ambit_proto::control::host::HostToWorld;
+use ambit_proto::control::host::{HostToWorld, RoomTick, host_to_world};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::quic::Fingerprint;
 use anyhow::Context as _;
 use dashmap::DashMap;
 use quinn::Connection;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 pub use self::control::Ended;
 use self::counters::{Counters, Drop as Dropped};
@@ -83,6 +84,10 @@ pub(crate) struct Shared {
     /// `None` until the WorldServer has said what tickets are checked against.
     pub(crate) tickets: Mutex<Option<TicketVerifier>>,
     news: mpsc::Sender<HostToWorld>,
+    /// The serial of the newest `RoomTick`. Held while one is queued, so that they are queued in the order of their serials.
+    ticks: Mutex<u64>,
+    /// Of the present link: the serial of the newest `RoomTick` that has left this process.
+    written: Mutex<watch::Receiver<u64>>,
     arbiters: Vec<Workplace>,
 }
 
@@ -112,6 +117,19 @@ impl Shared {
             self.counters.dropped(Dropped::NewsFull);
             tracing::error!("the WorldServer does not take this host's news");
         }
+    }
+
+    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves.
+    pub(crate) fn tell_tick(&self, tick: RoomTick) -> u64 {
+        let mut serial = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
+        *serial += 1;
+        self.tell(HostToWorld { body: Some(host_to_world::Body::RoomTick(RoomTick { serial: *serial, ..tick })) });
+        *serial
+    }
+
+    /// What of that has left this process.
+    pub(crate) fn written(&self) -> watch::Receiver<u64> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Uses a ticket up.
@@ -170,6 +188,8 @@ impl GameHost {
             clock_thread: ClockThread::start().context("cannot start the clock thread")?,
             tickets: Mutex::new(None),
             news: news_in,
+            ticks: Mutex::default(),
+            written: Mutex::new(watch::channel(u64::MAX).1),
             arbiters: start_arbiters()?,
         });
         Ok((Self { shared: Arc::clone(&shared) }, HostControl { shared, news }))
@@ -188,9 +208,10 @@ impl GameHost {
 }
 
 impl HostControl {
-    /// Serves a WorldServer until the link ends or it says `Drain`; all rooms are closed then.
-    pub async fn run(&mut self, link: HostEnd) -> Ended {
-        control::run(&self.shared, &mut self.news, link).await
+    /// Serves a WorldServer until the link ends or it says `Drain`; all rooms are closed then. Or until `stop`: then rooms are handed over, if
+    /// the WorldServer keeps them.
+    pub async fn run(&mut self, link: HostEnd, stop: &CancellationToken) -> Ended {
+        control::run(&self.shared, &mut self.news, link, stop).await
     }
 }
 

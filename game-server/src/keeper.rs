@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::control::host::{RoomSaved, RoomTick, host_to_world};
+use ambit_proto::control::host::{RoomSaved, RoomTick};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::GameTime;
 
@@ -32,14 +32,21 @@ impl Keeper {
         room.save().map(|_| Self { save_at: GameTime::ZERO, begun: false })
     }
 
-    /// What there is to tell after a tick.
-    pub(crate) fn tell(&mut self, id: RoomId, room: &Room, now: GameTime, mut tell: impl FnMut(host_to_world::Body)) {
-        if self.begun {
-            let accepted = saved::of(room.accepted());
-            tell(host_to_world::Body::RoomTick(RoomTick { room: id.0, at_us: now.micros(), accepted }));
-        }
+    /// What a tick has taken: to be told before anything of it is confirmed to a player. Nothing before the first [`Keeper::save`].
+    pub(crate) fn tick(&self, id: RoomId, room: &Room, now: GameTime) -> Option<RoomTick> {
+        let accepted = || saved::of(room.accepted());
+        self.begun.then(|| RoomTick { room: id.0, at_us: now.micros(), accepted: accepted(), serial: 0 })
+    }
+
+    /// It is time to tell all that the room is.
+    pub(crate) fn hurry(&mut self) {
+        self.save_at = GameTime::ZERO;
+    }
+
+    /// All that the room is after a tick, if it is time to tell that.
+    pub(crate) fn save(&mut self, id: RoomId, room: &Room, now: GameTime) -> Option<RoomSaved> {
         if now < self.save_at {
-            return;
+            return None;
         }
         let first = !self.begun;
         let Some(state) = room.save().filter(|state| state.len() <= LARGEST) else {
@@ -47,11 +54,11 @@ impl Keeper {
                 tracing::warn!(room = id.0, "the room is too large to be kept: it will end with this process");
             }
             self.save_at = now + EVERY;
-            return;
+            return None;
         };
-        tell(host_to_world::Body::RoomSaved(RoomSaved { room: id.0, at_us: now.micros(), state }));
         self.begun = true;
         let turn = Duration::from_millis(id.0 % 20 * 50);
         self.save_at = if first { now + turn + EVERY / 2 } else { now + EVERY };
+        Some(RoomSaved { room: id.0, at_us: now.micros(), state })
     }
 }

@@ -142,17 +142,29 @@ fn pipes() -> anyhow::Result<Link> {
 
 /// Serves the WorldServer at the other end of standard input and output.
 async fn serve_parent(control: &mut HostControl, input: pipe::Receiver, output: pipe::Sender) -> anyhow::Result<()> {
-    // A terminal, or a supervisor that stops a whole group, signals children too. The parent drains; its end is ours.
-    let (_interrupt, _terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    // A terminal interrupts children too. The parent drains; its end is ours. Who terminates this process alone wants its rooms elsewhere.
+    let (_interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
+    tokio::spawn(async move {
+        terminate.recv().await;
+        stopping.cancel();
+    });
     let (link, carrying) = host_end_over(input, output);
     let carrying = tokio::spawn(carrying);
-    let ended = control.run(link).await;
+    let ended = control.run(link, &stop).await;
     // What the host said last is still written, unless nobody reads.
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     match ended {
         Ended::Refused(why) => bail!(why),
+        Ended::HandedOver => vanish(),
         Ended::Drained | Ended::LinkLost => Ok(()),
     }
+}
+
+/// Ends the process without a word to the clients: the WorldServer calls them elsewhere.
+fn vanish() -> ! {
+    std::process::exit(0)
 }
 
 /// Serves the WorldServer at `address`, again after each loss, until a signal or its `Drain`.
@@ -166,6 +178,7 @@ async fn dial(control: &mut HostControl, address: SocketAddr, fingerprint: Finge
     while !stop.is_cancelled() {
         match serve_once(control, &endpoint, address, &stop).await {
             Ok(Ended::Drained) => break,
+            Ok(Ended::HandedOver) => vanish(),
             Ok(Ended::Refused(why)) => bail!(why),
             Ok(Ended::LinkLost) if stop.is_cancelled() => break,
             Ok(Ended::LinkLost) => {
@@ -200,17 +213,12 @@ async fn serve_once(
     tracing::info!(%address, "connected to the WorldServer");
     let (link, carrying) = host_end_over(input, output);
     let carrying = tokio::spawn(carrying);
-    // The end of the connection is the end of the link, and so of the rooms.
-    let hang_up = tokio::spawn({
-        let (connection, stop) = (connection.clone(), stop.clone());
-        async move {
-            stop.cancelled().await;
-            connection.close(0_u8.into(), b"the host ends");
-        }
-    });
-    let ended = control.run(link).await;
+    let ended = control.run(link, stop).await;
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
-    hang_up.abort();
+    if ended == Ended::HandedOver {
+        // The WorldServer closes the connection when it has read all.
+        let _ = tokio::time::timeout(PART_WITHIN, connection.closed()).await;
+    }
     if was_refused(&connection) {
         return Ok(Ended::Refused(format!("the WorldServer at {address} does not take the key of `--host-key`")));
     }

@@ -21,13 +21,14 @@ use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
 use super::counters::Drop;
 use super::cpu::CpuMeter;
 use super::inlet::{Inbox, RoomInlet};
 use super::outlet::Outlet;
 use super::{HostConfig, Shared, unix_now_s};
-use crate::actor::{Close, GameServer, Remove, Rename, Setup, ticker};
+use crate::actor::{Close, GameServer, HandOver, Remove, Rename, Setup, ticker};
 use crate::carrier::HostEnd;
 use crate::clock_thread::{Pulse, RoomClock, TickSchedule};
 use crate::config::RoomConfig;
@@ -50,6 +51,8 @@ const DRAIN_WITHIN: Duration = Duration::from_secs(2);
 pub enum Ended {
     /// The WorldServer wished it.
     Drained,
+    /// This process was asked to end: the WorldServer has been told all that the rooms are, and goes on with them elsewhere.
+    HandedOver,
     /// The link broke, or the WorldServer is gone.
     LinkLost,
     /// The two don't understand each other; trying again is of no use.
@@ -85,8 +88,14 @@ struct Control<'a> {
     cpu: CpuMeter,
 }
 
-pub(super) async fn run(shared: &Arc<Shared>, news: &mut mpsc::Receiver<HostToWorld>, link: HostEnd) -> Ended {
-    let HostEnd { mut commands, news: to_world } = link;
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    news: &mut mpsc::Receiver<HostToWorld>,
+    link: HostEnd,
+    stop: &CancellationToken,
+) -> Ended {
+    let HostEnd { mut commands, news: to_world, written } = link;
+    *shared.written.lock().unwrap_or_else(PoisonError::into_inner) = written;
     let mut control = Control {
         shared,
         news: to_world,
@@ -97,8 +106,12 @@ pub(super) async fn run(shared: &Arc<Shared>, news: &mut mpsc::Receiver<HostToWo
         cpu: CpuMeter::start(),
     };
     control.tell(host_to_world::Body::Ready(control.ready()));
-    let ended = control.serve(news, &mut commands).await;
-    control.close_all(if ended == Ended::Drained { ErrorCode::Draining } else { ErrorCode::HostDied }).await;
+    let ended = control.serve(news, &mut commands, stop).await;
+    match ended {
+        Ended::HandedOver => control.hand_over_all().await,
+        Ended::Drained => control.close_all(ErrorCode::Draining).await,
+        Ended::LinkLost | Ended::Refused(_) => control.close_all(ErrorCode::HostDied).await,
+    }
     // What rooms said last has a meaning only as long as the link holds.
     while let Ok(message) = news.try_recv() {
         control.forward(message);
@@ -111,6 +124,7 @@ impl Control<'_> {
         &mut self,
         news: &mut mpsc::Receiver<HostToWorld>,
         commands: &mut mpsc::Receiver<WorldToHost>,
+        stop: &CancellationToken,
     ) -> Ended {
         let mut stats = tokio::time::interval(STATS_INTERVAL);
         stats.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -132,6 +146,7 @@ impl Control<'_> {
                     return Ended::LinkLost;
                 },
                 Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
+                () = stop.cancelled() => return if self.keep_rooms { Ended::HandedOver } else { Ended::LinkLost },
                 _ = stats.tick() => self.send_stats(),
                 _ = beats.tick() => self.send_if_there_is_room(host_to_world::Body::Beat(Beat {})),
             }
@@ -248,6 +263,16 @@ impl Control<'_> {
         if let Some(inlet) = self.shared.rooms.get(&RoomId(order.room)) {
             inlet.post(Rename { player: PlayerId(order.player), name: order.name });
         }
+    }
+
+    /// Stops all rooms between two ticks, and says what they are. Their players are told nothing: they go on elsewhere.
+    async fn hand_over_all(&mut self) {
+        self.making.abort_all();
+        let rooms: Vec<RoomId> = self.shared.rooms.iter().map(|entry| *entry.key()).collect();
+        let actors: Vec<_> = rooms.iter().filter_map(|room| self.shared.rooms.remove(room)).collect();
+        let told = actors.iter().map(|(_, inlet)| inlet.actor.send(HandOver));
+        let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
+        tracing::info!(rooms = actors.len(), "all rooms are handed over");
     }
 
     async fn close_all(&mut self, reason: ErrorCode) {
@@ -371,7 +396,7 @@ fn place(shared: &Arc<Shared>, id: RoomId, parts: Parts) -> impl FnOnce() {
     let (tick_hz, last) = (room.config().tick_hz, room.last_tick().unwrap_or_default());
     let place = shared.place_room();
     let arbiter = place.arbiter.clone();
-    let (inbox, outlet) = (Arc::new(Inbox::default()), Outlet::new(Arc::clone(&shared.counters)));
+    let (inbox, outlet) = (Arc::new(Inbox::default()), Outlet::new(Arc::clone(&shared.counters), shared.written()));
     let actor = GameServer::start_in_arbiter(&arbiter, {
         let (shared, pulse, inbox) = (Arc::clone(shared), Arc::clone(&pulse), Arc::clone(&inbox));
         move |_| {

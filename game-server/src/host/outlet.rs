@@ -7,14 +7,14 @@
 //! The task gives way after every [`PART`] datagrams: their connections then write their packets at once, while what they need is still
 //! in the processor's cache, and the first client need not wait for the last one's datagram.
 //!
-//! What always holds: a client's datagrams keep their order. Bounds: a tick's datagrams, [`BATCHES`] times; then the
+//! What always holds: a client's datagrams keep their order, and leave only after what the WorldServer is told of their tick. Bounds: a tick's datagrams, [`BATCHES`] times; then the
 //! newest batch goes, as if the path had lost it. Cost: one allocation a tick.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::counters::{Counters, Drop};
 
@@ -25,20 +25,25 @@ const BATCHES: usize = 2;
 /// Datagrams between two pauses: some tens of microseconds of work.
 const PART: usize = 16;
 
-type Batch = Vec<(Connection, Bytes)>;
+type Datagrams = Vec<(Connection, Bytes)>;
+
+/// What leaves together, and not before what was said to the WorldServer under this number.
+struct Batch {
+    datagrams: Datagrams,
+    after: u64,
+}
 
 /// The room's end. When it is dropped, the task ends behind the last batch.
-#[derive(Debug)]
 pub(crate) struct Outlet {
-    batch: Batch,
+    batch: Datagrams,
     batches: mpsc::Sender<Batch>,
 }
 
 impl Outlet {
     /// Has to be called within the network's runtime.
-    pub(crate) fn new(counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(counters: Arc<Counters>, written: watch::Receiver<u64>) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
-        tokio::spawn(carry(to_send, counters));
+        tokio::spawn(carry(to_send, written, counters));
         Self { batch: Vec::new(), batches }
     }
 
@@ -47,22 +52,29 @@ impl Outlet {
         self.batch.push((connection.clone(), bytes));
     }
 
-    /// Sends what was put in since the last call.
-    pub(crate) fn flush(&mut self, counters: &Counters) {
+    /// Sends what was put in since the last call, once what was said to the WorldServer up to the number `after` has left this process: so
+    /// nothing is confirmed to a player that would die with it.
+    pub(crate) fn flush(&mut self, after: u64, counters: &Counters) {
         if self.batch.is_empty() {
             return;
         }
         let next = Vec::with_capacity(self.batch.len());
-        if let Err(refused) = self.batches.try_send(std::mem::replace(&mut self.batch, next)) {
+        let batch = Batch { datagrams: std::mem::replace(&mut self.batch, next), after };
+        if let Err(refused) = self.batches.try_send(batch) {
             let (mpsc::error::TrySendError::Full(batch) | mpsc::error::TrySendError::Closed(batch)) = refused;
-            counters.dropped_many(Drop::SendBehind, batch.len() as u64);
+            counters.dropped_many(Drop::SendBehind, batch.datagrams.len() as u64);
         }
     }
 }
 
-async fn carry(mut batches: mpsc::Receiver<Batch>, counters: Arc<Counters>) {
-    while let Some(mut batch) = batches.recv().await {
-        for (index, (connection, bytes)) in batch.drain(..).enumerate() {
+async fn carry(mut batches: mpsc::Receiver<Batch>, mut written: watch::Receiver<u64>, counters: Arc<Counters>) {
+    while let Some(Batch { mut datagrams, after }) = batches.recv().await {
+        if written.wait_for(|written| *written >= after).await.is_err() {
+            // The link has ended, and so do the rooms.
+            counters.dropped_many(Drop::SendBehind, datagrams.len() as u64);
+            continue;
+        }
+        for (index, (connection, bytes)) in datagrams.drain(..).enumerate() {
             if index % PART == PART - 1 {
                 tokio::task::yield_now().await;
             }

@@ -149,7 +149,7 @@ fn from_game() -> Vec<game::game_to_client::Body> {
 }
 
 fn tick() -> host::RoomTick {
-    host::RoomTick { room: 5, at_us: 100_000, accepted: vec![0] }
+    host::RoomTick { room: 5, at_us: 100_000, accepted: vec![0], serial: 9 }
 }
 
 fn to_host() -> Vec<host::world_to_host::Body> {

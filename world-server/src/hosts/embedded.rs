@@ -5,6 +5,7 @@ use ambit_game_server::carrier::host_link;
 use ambit_game_server::host::{GameHost, HostConfig};
 use ambit_game_server::logic::registry::Registry;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::Attended;
 use crate::actor::WorldServer;
@@ -24,7 +25,8 @@ pub(crate) async fn start(
 ) -> anyhow::Result<Embedded> {
     let (host, mut control) = GameHost::new(config, registry)?;
     let (world_end, host_end) = host_link();
-    tokio::spawn(async move { control.run(host_end).await });
+    // It ends with this process, and hands nothing over.
+    tokio::spawn(async move { control.run(host_end, &CancellationToken::new()).await });
     let attended =
         Attended::introduce(world_end, world, Origin::Embedded, |_| Ok(())).await.map_err(anyhow::Error::msg)?;
     let ended = tokio::spawn(attended.attend(|| async { "it was closed".to_owned() }));

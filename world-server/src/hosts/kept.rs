@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn tick(at_ms: u64) -> HostToWorld {
-        let tick = RoomTick { room: ROOM.0, at_us: at_ms * 1_000, accepted: vec![0] };
+        let tick = RoomTick { room: ROOM.0, at_us: at_ms * 1_000, ..RoomTick::default() };
         HostToWorld { body: Some(host_to_world::Body::RoomTick(tick)) }
     }
 }
