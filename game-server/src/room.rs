@@ -24,6 +24,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::config::RoomConfig;
+use crate::logic::done::Done;
 use crate::logic::game::{Game, Refusal};
 use crate::logic::world::{Change, Taken, TraceLine, World};
 use crate::network::hearing::Heard;
@@ -141,6 +142,8 @@ pub enum Accepted {
     Command {
         /// Who.
         player: PlayerId,
+        /// The client's number for it.
+        number: u32,
         /// What.
         action: Action,
     },
@@ -160,6 +163,10 @@ struct Seat {
     avatar: ObjectId,
     name: String,
     presence: Presence,
+    /// Which commands of the present client were carried out.
+    done: Done,
+    /// Until when commands may come that were carried out already, since another host has done it.
+    again_until: GameTime,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -168,6 +175,9 @@ enum Presence {
     /// Since when the connection is gone.
     Away(GameTime),
 }
+
+/// How long after a player has come here from another host commands may be said again.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// Of a seat whose player's words are done again: no connection has this number.
 const NOBODY: ClientId = ClientId(u32::MAX);
@@ -280,7 +290,7 @@ impl Room {
     pub fn resume(&mut self, now: GameTime) {
         for (&player, seat) in &mut self.seats {
             if let Presence::Here(_) = seat.presence {
-                seat.presence = Presence::Away(now);
+                (seat.presence, seat.again_until) = (Presence::Away(now), GameTime::MAX);
                 self.world.let_go(player);
             }
         }
@@ -354,7 +364,7 @@ impl Room {
     fn accept(&mut self, now: GameTime, accepted: Accepted) -> Result<(), Refusal> {
         let said = match &accepted {
             Accepted::Join { player, name } => {
-                self.come(*player, name);
+                self.come(now, *player, name);
                 Ok(())
             }
             Accepted::Lost { player } => {
@@ -373,12 +383,19 @@ impl Room {
                 self.names.insert(*player, name.clone());
                 Ok(())
             }
-            Accepted::Command { player, action: Action::Keys(keys) } => {
-                // Not the game's business: it learns what is pressed.
-                self.world.hold(*player, Keymap(*keys));
-                Ok(())
+            Accepted::Command { player, number, action } => {
+                if let Some(seat) = self.seats.get_mut(player) {
+                    seat.done.insert(*number);
+                }
+                match action {
+                    // Not the game's business: it learns what is pressed.
+                    Action::Keys(keys) => {
+                        self.world.hold(*player, Keymap(*keys));
+                        Ok(())
+                    }
+                    _ => self.game.command(&mut self.world, *player, action),
+                }
             }
-            Accepted::Command { player, action } => self.game.command(&mut self.world, *player, action),
             Accepted::Sample { player, at, sample } => {
                 self.world.hear(*at, *player, *sample);
                 Ok(())
@@ -418,17 +435,25 @@ impl Room {
     }
 
     /// A player is there, with the old avatar or a new one.
-    fn come(&mut self, player: PlayerId, name: &str) {
+    fn come(&mut self, now: GameTime, player: PlayerId, name: &str) {
         // The ticket may have been made before the player took another name.
         let name = self.names.get(&player).cloned().unwrap_or_else(|| name.to_owned());
         if self.seats.contains_key(&player) {
             self.rename(player, &name);
         } else {
             let avatar = self.seat(player, &name);
-            self.seats.insert(player, Seat { avatar, name, presence: Presence::Here(NOBODY) });
+            let (presence, done) = (Presence::Here(NOBODY), Done::default());
+            self.seats.insert(player, Seat { avatar, name, presence, done, again_until: GameTime::ZERO });
         }
+        let seat = self.seats.get_mut(&player).expect("seated");
         // Who it is that brings the player's words is not the game's business.
-        self.seats.get_mut(&player).expect("seated").presence = Presence::Here(NOBODY);
+        seat.presence = Presence::Here(NOBODY);
+        if seat.again_until == GameTime::MAX {
+            seat.again_until = now + AGAIN;
+        } else {
+            // Another client may count anew, and says nothing again.
+            (seat.done, seat.again_until) = (Done::default(), GameTime::ZERO);
+        }
     }
 
     /// Makes an avatar for a player who comes for the first time.
@@ -505,7 +530,13 @@ impl Room {
     }
 
     fn command(&mut self, now: GameTime, client: ClientId, player: PlayerId, command: &Command) {
-        let done = self.accept(now, Accepted::Command { player, action: command.action.clone() });
+        let carried_out = |seat: &Seat| seat.again_until > now && seat.done.contains(command.number);
+        if self.seats.get(&player).is_some_and(carried_out) {
+            self.stats.commands_repeated += 1;
+            return;
+        }
+        let done =
+            self.accept(now, Accepted::Command { player, number: command.number, action: command.action.clone() });
         match done {
             Ok(()) => self.stats.commands += 1,
             Err(Refusal(code)) => {

@@ -27,6 +27,8 @@ pub struct RoomStats {
     pub refused: u64,
     /// Commands to go somewhere that came after a newer one, and were ignored.
     pub commands_outdated: u64,
+    /// Commands that were said again at another host, and had been carried out.
+    pub commands_repeated: u64,
     /// Commands over a client's allowance; answered with `rate_limited`.
     pub commands_over_rate: u64,
     /// Datagrams that said something of a player's controls.

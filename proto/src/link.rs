@@ -232,6 +232,12 @@ impl Link {
         self.outbox.push(message, useful_until, leave_by)
     }
 
+    /// The reliable messages that are not known to have arrived and are still of use, in the order in which they were queued: for an owner
+    /// that goes on with another link.
+    pub fn unconfirmed(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
+        self.outbox.unconfirmed(now)
+    }
+
     /// Queues a block, which travels beside all else until it has arrived: [`LinkEvent::BlockSent`]. Refused when more than
     /// [`ChunkConfig::queue_bytes`] would wait.
     ///

@@ -10,7 +10,7 @@
 //!    the player is told and stays in the lobby. A lobby that is away costs no attempt: without a ticket there is none.
 //! 3. Command numbers ascend over reconnects.
 //! 4. A ticket of a later incarnation says that the room goes on at another host: the player goes there at once, and sees what is known of
-//!    the room until the first word from there. What is commanded meanwhile waits.
+//!    the room until the first word from there. What is commanded meanwhile waits, and what was not confirmed is said again.
 //!
 //! Source: `proto/ambit/game.proto`; design, section 3.
 
@@ -174,6 +174,9 @@ impl<F: Factory> GameSession<F> {
             }
             State::Playing(_) if is_elsewhere => {
                 if let State::Playing(play) = std::mem::replace(&mut self.state, State::Out) {
+                    // The next host knows which of them the last one has carried out.
+                    self.waiting = play.unconfirmed(now);
+                    self.out.stats.commands -= self.waiting.len() as u64;
                     self.moved = Some(play);
                 }
                 self.output(GameOutput::Close);

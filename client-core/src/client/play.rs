@@ -139,6 +139,11 @@ impl<V> Play<V> {
         Ok(())
     }
 
+    /// The commands that the host has not confirmed and that are still of use, oldest first.
+    pub fn unconfirmed(&self, now: LocalTime) -> Vec<Command> {
+        self.link.unconfirmed(now).filter_map(|message| wire::decode(message).ok()).collect()
+    }
+
     /// From now on these keys are held, and the host is told so.
     pub fn input(&mut self, now: LocalTime, keys: Keymap, out: &mut Out) {
         self.uplinks.inputs.hold(keys);

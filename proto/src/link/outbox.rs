@@ -87,6 +87,11 @@ impl Outbox {
         Ok(())
     }
 
+    /// What is not known to have arrived and is still of use, in the order in which it was queued.
+    pub(super) fn unconfirmed(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
+        self.queue.iter().filter(move |message| message.useful_until > now).map(|message| &message.bytes)
+    }
+
     /// Drops what is due and no longer useful, and says how many those were. What is in flight may still arrive.
     pub(super) fn expire(&mut self, now: LocalTime) -> u64 {
         let before = self.queue.len();

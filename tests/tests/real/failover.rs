@@ -58,6 +58,8 @@ fn start(scratch: &Scratch, server: &Server, room: usize) -> Result<Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     let (count, room, server) = (BOTS.to_string(), format!("room{room}"), server.world.to_string());
-    command.args(["--count", &count, "--seconds", "45", "--json", "--room", &room, "--server", &server]);
+    // Avatars that always walk: so there is always something fresh to hear.
+    let walk = ["--param", "walk=waypoints"];
+    command.args(["--count", &count, "--seconds", "45", "--json", "--room", &room, "--server", &server]).args(walk);
     Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }

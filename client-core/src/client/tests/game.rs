@@ -303,6 +303,32 @@ fn a_silent_game_is_given_up_for_a_ticket() {
 }
 
 #[test]
+fn a_room_that_goes_on_elsewhere_is_shown_until_then_and_what_was_not_confirmed_is_said_again() {
+    let mut scene = Scene::playing();
+    let at = scene.room_time() + ms(10);
+    scene.send(&[enter(0, at, 5.0)]);
+    scene.pass(ms(50));
+    scene.forget();
+    let first = scene.client.act(scene.now, Action::Keys(1)).expect("in a game");
+    scene.tell(0, Told::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }));
+    assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]));
+    let second = scene.client.act(scene.now, Action::Keys(2)).expect("it waits");
+    assert_eq!((first, second, scene.events()), (1, 2, vec![]));
+    assert!(scene.client.avatar().is_some(), "shown all along");
+    // The same ticket again changes nothing.
+    scene.tell(0, Told::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }));
+    scene.join_game();
+    let events = scene.events();
+    let [ViewEvent::Leave { .. }, ViewEvent::Started(Started { again: true, .. })] = events[..] else {
+        panic!("{events:?}")
+    };
+    scene.pass(ms(100));
+    scene.send(&[]);
+    assert_eq!(scene.host.commands.iter().map(|command| command.number).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(scene.client.stats().commands, 2);
+}
+
+#[test]
 fn when_both_break_the_game_waits_for_the_lobby() {
     let mut scene = Scene::playing();
     scene.lose_game();

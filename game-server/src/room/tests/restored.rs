@@ -1,5 +1,7 @@
 //! Rooms that go on elsewhere: saved, restored, and brought up to now by what the first one has taken.
 
+use std::collections::btree_map::Entry;
+
 use ambit_proto::games::cubes::FORMAT;
 use fastrand::Rng;
 
@@ -75,6 +77,43 @@ fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_ove
     assert_eq!(copy.avatar(bob), None, "a second of grace is over");
     assert!(outputs.contains(&Output::PlayerOut { player: bob, reason: ErrorCode::Idle }));
     assert!(outputs.iter().any(|output| matches!(output, Output::Datagram { client: ClientId(90), .. })));
+}
+
+#[test]
+fn what_is_said_again_at_another_host_counts_once() {
+    let mut life = Life::new("field", &[("npcs", "5"), ("size", "60x60")]);
+    while life.clients.len() < 4 {
+        life.tick();
+    }
+    let (ann, first) = (PlayerId(0), life.clients[&PlayerId(0)]);
+    let said = |number: u32| Command { number, action: Action::Keys(number) };
+    let said_at_first = life.said(first, &[said(1_000), said(1_002)]);
+    life.now += TICK;
+    life.room.tick(life.now, &mut vec![said_at_first], &mut Vec::new());
+    assert!(life.room.accepted().iter().any(|accepted| matches!(accepted, Accepted::Command { number: 1_002, .. })));
+
+    let mut copy = life.copy();
+    copy.resume(life.now);
+    let mut take = |life: &mut Life, client: ClientId, commands: &[Command]| {
+        let mut inputs = Vec::new();
+        if let Entry::Vacant(place) = life.links.entry(client) {
+            place.insert(Link::new(LinkConfig::client()));
+            inputs.push(Input::Join { client, player: ann, name: "ann".into() });
+        }
+        inputs.push(life.said(client, commands));
+        life.now += TICK;
+        copy.tick(life.now, &mut inputs, &mut Vec::new());
+        let numbers = copy.accepted().iter().filter_map(|accepted| match accepted {
+            Accepted::Command { number, .. } => Some(*number),
+            _ => None,
+        });
+        (numbers.collect::<Vec<_>>(), copy.stats().commands_repeated)
+    };
+    // The one that the first host never heard of counts, though it is older than what that one carried out.
+    let again = [said(1_000), said(1_001), said(1_002), said(1_003)];
+    assert_eq!(take(&mut life, ClientId(91), &again), (vec![1_001, 1_003], 2));
+    // Another client of the player's begins anew.
+    assert_eq!(take(&mut life, ClientId(92), &[said(1_000)]), (vec![1_000], 2));
 }
 
 #[test]
@@ -193,6 +232,18 @@ impl Life {
         }
     }
 
+    /// A datagram with these commands.
+    fn said(&mut self, client: ClientId, commands: &[Command]) -> Input {
+        let link = self.links.get_mut(&client).expect("a client of the scene");
+        for command in commands {
+            let bytes = wire::encode(&mut command.clone()).into();
+            link.send_reliable(self.now.into(), bytes, None).expect("the queue has room");
+        }
+        let mut datagram = Vec::new();
+        link.write_datagram(self.now.into(), &mut datagram, |_, _| {});
+        Input::Datagram { client, at: self.now, bytes: datagram.into() }
+    }
+
     fn command(&mut self, client: ClientId) -> Input {
         let (x, y) = (self.rng.f32() * 60.0, self.rng.f32() * 60.0);
         let action = match self.rng.u8(..4) {
@@ -201,11 +252,6 @@ impl Life {
             _ => Action::Cast { spell: self.rng.u8(..4), at: Some((x, y)) },
         };
         self.commands += 1;
-        let link = self.links.get_mut(&client).expect("a client of the scene");
-        let bytes = wire::encode(&mut Command { number: self.commands, action }).into();
-        let _ = link.send_reliable(self.now.into(), bytes, None);
-        let mut datagram = Vec::new();
-        link.write_datagram(self.now.into(), &mut datagram, |_, _| {});
-        Input::Datagram { client, at: self.now, bytes: datagram.into() }
+        self.said(client, &[Command { number: self.commands, action }])
     }
 }
