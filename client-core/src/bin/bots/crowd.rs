@@ -19,6 +19,8 @@ const REST_MS: (u64, u64) = (100, 1_000);
 const CAST_MS: (u64, u64) = (3_000, 9_000);
 /// Bolts are cast at what is nearer than this, in metres.
 const BOLT_M: f32 = 25.0;
+/// And farther than this: at what is in the very same place, such as a bolt that strikes just now, there is no direction to cast in.
+const LEAST_BOLT_M: f32 = 0.5;
 /// How far a blink goes, in metres; the field allows 15.
 const BLINK_M: f32 = 12.0;
 
@@ -98,7 +100,9 @@ impl Crowd {
         let Spells { bolt, heal, veil, blink } = around.spells;
         let (spell, at) = match self.rng.u32(0..10) {
             0..5 => {
-                let target = around.nearest.filter(|target| target.ground_distance(around.position) <= BOLT_M)?;
+                let in_reach = LEAST_BOLT_M..=BOLT_M;
+                let target =
+                    around.nearest.filter(|target| in_reach.contains(&target.ground_distance(around.position)))?;
                 (bolt?, Some((target.x, target.y)))
             }
             5..7 => (heal?, None),
