@@ -112,7 +112,7 @@ impl Drop for Place {
 impl Shared {
     /// Tells the WorldServer something that it has to know.
     pub(crate) fn tell(&self, news: HostToWorld) {
-        // Full only when the link is about to be given up anyway: then all players go back to the lobby.
+        // Full only when the link is about to be given up anyway: then its rooms go on elsewhere, or end.
         if self.news.try_send(news).is_err() {
             self.counters.dropped(Dropped::NewsFull);
             tracing::error!("the WorldServer does not take this host's news");

@@ -1,7 +1,7 @@
 //! The process `game-server`: an endpoint, a host and its link to the WorldServer.
 //!
 //! As a child (`--world stdio`) it ends when standard input does: so it never outlives its parent. On its own
-//! (`--world ADDR`) it dials again whenever the link is lost.
+//! (`--world ADDR`) it dials again whenever the link is lost. SIGTERM hands its rooms over, and ends it.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;

@@ -31,8 +31,8 @@ pub struct Config {
     #[arg(long, value_name = "ADDR|off", env = "AMBIT_HTTP", default_value = "127.0.0.1:7780")]
     pub http: HttpListen,
 
-    /// Where rooms run: `embedded` (in this process), `process:N` (in N children; one that dies takes only its own rooms
-    /// along, and is replaced) or `process:MIN..MAX` (in as many as the rooms need).
+    /// Where rooms run: `embedded` (in this process), `process:N` (in N children; one that dies is replaced, and its rooms
+    /// go on at the others) or `process:MIN..MAX` (in as many as the rooms need).
     #[arg(long, value_name = "WHERE", env = "AMBIT_HOSTS", default_value = "embedded")]
     pub hosts: Hosts,
 
@@ -46,7 +46,7 @@ pub struct Config {
     #[arg(long, value_name = "COUNT", env = "AMBIT_SPARE_HOSTS", default_value_t = Children::default().spares)]
     pub spare_hosts: u32,
 
-    /// How long a host may be silent before it counts as hung: its rooms are given up, and a child is killed. Hosts are heard
+    /// How long a host may be silent before it counts as hung: its rooms go on elsewhere, and a child is killed. Hosts are heard
     /// every 250 ms; what is not much longer takes a busy machine for a hung one.
     #[arg(long, value_name = "TIME", env = "AMBIT_HOST_SILENCE", default_value = "2s", value_parser = parse_silence)]
     pub host_silence: Duration,

@@ -2,7 +2,7 @@
 //!
 //! A child is this very program, started with the hidden subcommand `game-server`; so a user's own server brings its own
 //! games along. The two talk by the child's standard input and output. When a child dies, its pipe ends at once: the
-//! lobby is told, and a new child takes its place. When this process dies, the children's input ends, and so do they.
+//! lobby is told, and its rooms go on at others, and a new child takes its place. When this process dies, the children's input ends, and so do they.
 //! How many there are to be is the lobby's decision.
 
 use std::ffi::OsString;

@@ -39,15 +39,11 @@ impl Lobby {
         for id in lost.map(|room| room.id).collect::<Vec<_>>() {
             let room = self.rooms.at_mut(id);
             let again = room.taken_up_at.is_some_and(|at| now.since(at) < TOO_SOON);
-            let message = if again {
-                format!(
-                    "the game server that ran room {id} is gone: {}. It is the second one within {} s, so the room is closed",
-                    shown(reason),
-                    TOO_SOON.as_secs()
-                )
-            } else {
-                format!("the game server that ran room {id} is gone: {}", shown(reason))
-            };
+            let mut message = format!("the game server that ran room {id} is gone: {}", shown(reason));
+            if again {
+                let seconds = TOO_SOON.as_secs();
+                message += &format!(". It is the second one within {seconds} s, so the room is closed");
+            }
             if again || !room.kept || !room.is_running() || self.draining {
                 self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));
             } else {

@@ -99,7 +99,7 @@ impl Lobby {
         }
     }
 
-    /// The host is gone. Its players are in the lobby, with the reason.
+    /// The host is gone, with all that ran in it; its rooms may go on elsewhere.
     pub(super) fn remove_host(&mut self, now: LocalTime, host: HostId, reason: &str) {
         self.hosts.remove(host);
         self.pool_changed = true;

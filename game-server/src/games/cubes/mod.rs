@@ -230,7 +230,7 @@ impl Game for Cubes {
         }
     }
 
-    /// Keys may come as a command as well: what is pressed for long and must not get lost.
+    /// There are none: keys that come as a command are the room's business.
     fn command(&mut self, _: &mut World, _: PlayerId, _: &Action) -> Result<(), Refusal> {
         Err(Refusal(ErrorCode::UnknownCommand))
     }

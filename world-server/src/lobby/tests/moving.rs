@@ -91,12 +91,7 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
 
 #[test]
 fn a_room_that_no_host_can_go_on_with_is_closed_with_the_reason() {
-    let mut scene = Scene::new();
-    let (first, second) = (scene.host(1, 8), scene.host(2, 8));
-    let ann = scene.enter("ann");
-    let room = running(&mut scene, first, &[&ann]);
-    scene.lose_host(first, "killed");
-    moved_to(&mut scene, second);
+    let (mut scene, second, ann, room) = moving();
     scene.opened(second, room, Some(codes::error(ErrorCode::ServerError, "the saved state makes no sense")));
     let (code, message) = scene.left(&ann);
     assert_eq!(code, ErrorCode::HostDied);
@@ -105,16 +100,22 @@ fn a_room_that_no_host_can_go_on_with_is_closed_with_the_reason() {
 
 #[test]
 fn who_leaves_while_a_room_moves_is_out_and_the_last_one_takes_it_along() {
+    let (mut scene, second, ann, room) = moving();
+    scene.send(ann.conn, super::scene::leave());
+    assert_eq!(scene.forgotten, [room]);
+    scene.opened(second, room, None);
+    assert_eq!(scene.lobby.stats().rooms, 0);
+}
+
+/// A host that is to go on with a room, and the one who is in it.
+fn moving() -> (Scene, HostId, Client, u64) {
     let mut scene = Scene::new();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
     let room = running(&mut scene, first, &[&ann]);
     scene.lose_host(first, "killed");
     moved_to(&mut scene, second);
-    scene.send(ann.conn, super::scene::leave());
-    assert_eq!(scene.forgotten, [room]);
-    scene.opened(second, room, None);
-    assert_eq!(scene.lobby.stats().rooms, 0);
+    (scene, second, ann, room)
 }
 
 /// A room that runs and is kept.
