@@ -39,11 +39,12 @@ impl Lobby {
         for id in lost.map(|room| room.id).collect::<Vec<_>>() {
             let room = self.rooms.at_mut(id);
             let again = room.taken_up_at.is_some_and(|at| now.since(at) < TOO_SOON);
-            let mut message = format!("the game server that ran room {id} is gone: {}", shown(reason));
-            if again {
-                let seconds = TOO_SOON.as_secs();
-                message += &format!(". It is the second one within {seconds} s, so the room is closed");
-            }
+            let end = if again {
+                format!(". It is the second one within {} s, so the room is closed", TOO_SOON.as_secs())
+            } else {
+                String::new()
+            };
+            let message = format!("the game server that ran room {id} is gone: {}{end}", shown(reason));
             if again || !room.kept || !room.is_running() || self.draining {
                 self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));
             } else {
