@@ -46,31 +46,48 @@ struct Options {
     /// Measures less, and writes nothing.
     #[arg(long)]
     quick: bool,
+    /// Only the rows of these losses, in per cent; writes nothing.
+    #[arg(long, value_delimiter = ',', conflicts_with = "quick")]
+    loss: Vec<f32>,
+    /// Only lines of so much jitter, in milliseconds; writes nothing.
+    #[arg(long, value_name = "MS", conflicts_with = "quick")]
+    jitter: Option<u64>,
     /// Cargo says so.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 fn main() {
-    let Options { parts, quick, .. } = Options::parse();
-    let is_wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
+    let options = Options::parse();
+    let is_wanted = |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);
     if is_wanted("tables") {
-        tables(quick);
+        tables(&options);
     }
     for (_, print) in scenes::ALL.into_iter().filter(|(name, _)| is_wanted(name)) {
-        print(quick);
+        print(options.quick);
     }
 }
 
-fn tables(quick: bool) {
+fn tables(options: &Options) {
+    let quick = options.quick;
+    let jitters = match options.jitter {
+        Some(jitter) => vec![jitter],
+        None if quick => vec![0],
+        None => vec![0, 30],
+    };
+    let losses = match &options.loss[..] {
+        [] if quick => &rows::FEW_LOSSES[..],
+        [] => &rows::LOSSES[..],
+        wanted => wanted,
+    };
     let mut page = INTRODUCTION.to_owned();
     let mut all = Vec::new();
-    for jitter_ms in if quick { vec![0] } else { vec![0, 30] } {
+    for jitter_ms in jitters {
         let heading = format!("## {jitter_ms} ms of jitter\n\n");
         print!("{heading}{}", rows::HEAD);
         write!(page, "{heading}{}", rows::HEAD).expect("a string grows");
         let mut rows = Vec::new();
-        for &loss in if quick { &rows::FEW_LOSSES[..] } else { &rows::LOSSES[..] } {
+        for &loss in losses {
             for row in rows::measure(loss, jitter_ms, if quick { 10 } else { 30 }) {
                 print!("{row}");
                 write!(page, "{row}").expect("a string grows");
@@ -82,7 +99,7 @@ fn tables(quick: bool) {
         write!(page, "\n{limits}\n").expect("a string grows");
         all.push((jitter_ms, rows));
     }
-    if quick {
+    if quick || options.jitter.is_some() || !options.loss.is_empty() {
         return;
     }
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs");

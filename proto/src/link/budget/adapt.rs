@@ -40,7 +40,7 @@ const TRIAL: Duration = Duration::from_millis(1_500);
 const LAST_FATE: Duration = Duration::from_secs(3);
 /// Fates that make a judgement.
 const ENOUGH: u32 = 12;
-/// Before so many fates are known, a path may lose as much as [`UNKNOWN_LOSS`] by itself.
+/// Before so many fates are known, a path may lose as much as [`UNKNOWN_LOSS`] by itself, if not more has been seen.
 const KNOWN_PATH: u32 = 200;
 /// A fifth is what games must bear; and somewhat more.
 const UNKNOWN_LOSS: f32 = 0.25;
@@ -269,7 +269,8 @@ impl Adapt {
 
     /// More losses than three times the deviation beyond what the path may lose.
     fn is_unusual(&self, total: Interval) -> bool {
-        let usual = if self.fates < KNOWN_PATH { UNKNOWN_LOSS } else { self.usual_loss + MARGIN };
+        let known = self.usual_loss + MARGIN;
+        let usual = if self.fates < KNOWN_PATH { known.max(UNKNOWN_LOSS) } else { known };
         let count = (total.acked + total.lost) as f32;
         let deviation = (count * usual * (1.0 - usual).max(0.0)).sqrt();
         total.acked + total.lost >= ENOUGH && total.lost as f32 > count * usual + 3.0 * deviation + 1.0

@@ -151,3 +151,29 @@ fn a_burst_is_what_was_given_in_advance_and_no_second_notices() {
     assert!(departures.between(0, 2_000_000) > 20_000);
     assert!(budget.available(Purse::Game, at(1_000_000)) >= 200);
 }
+
+/// How many of 400 senders of 20 datagrams a second take the path's own random loss for their doing within a minute.
+fn misled_by(loss: f64) -> usize {
+    let is_misled = |seed: u64| {
+        let (mut adapt, mut rng) = (Adapt::new(32_000), fastrand::Rng::with_seed(seed));
+        (20..1_220_u64).any(|tick| {
+            let (sent, now) = (at(tick * 50_000), at(tick * 50_000 + 130_000));
+            adapt.handle_sent(sent);
+            if rng.f64() < loss {
+                adapt.handle_lost(sent);
+            } else {
+                adapt.handle_acked(now, sent, 400, false);
+                adapt.handle_round_trip(sent, Duration::from_millis(130));
+            }
+            adapt.handle_timeout(now);
+            adapt.state().1 != Pressure::None
+        })
+    };
+    (0..400).filter(|&seed| is_misled(seed)).count()
+}
+
+#[test]
+fn hardly_anybody_takes_the_random_loss_of_a_path_for_a_bottleneck() {
+    let misled = [0.05, 0.2, 0.3, 0.37].map(misled_by);
+    assert!(misled.iter().all(|&count| count <= 20), "of 400: {misled:?}");
+}
