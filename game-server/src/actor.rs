@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{GameToClient, Joined, game_to_client};
-use ambit_proto::control::host::{HostToWorld, PlayerOut, RoomClosed, host_to_world};
+use ambit_proto::control::host::{self as proto, AtGate, Departed, HostToWorld, PlayerOut, RoomClosed, host_to_world};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 
@@ -34,6 +35,10 @@ use crate::ticket::Ticket;
 
 /// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its turn with the rest.
 pub(crate) const MAILBOX: usize = 64;
+
+/// How long a client whose player has gone to another map may stay connected: its ticket there may take as long as the lobby needs for
+/// another host.
+const GO_WITHIN: Duration = Duration::from_secs(20);
 
 /// It is time for a tick.
 #[derive(Message)]
@@ -80,6 +85,11 @@ pub(crate) struct Rename {
     pub(crate) name: String,
 }
 
+/// The WorldServer says something about a player and a gate.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Crossing(pub(crate) Input);
+
 /// The WorldServer, or the end of the host, closes the room.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -124,6 +134,8 @@ pub(crate) struct Setup {
 pub(crate) struct GameServer {
     setup: Setup,
     clients: BTreeMap<ClientId, Client>,
+    /// Connections of players who have gone to another map, and when: they close by themselves.
+    elsewhere: BTreeMap<ClientId, (Line, GameTime)>,
     /// Empty between ticks; kept for its memory.
     arrived: Vec<Arrived>,
     inputs: Vec<Input>,
@@ -141,6 +153,7 @@ impl GameServer {
         Self {
             setup,
             clients: BTreeMap::new(),
+            elsewhere: BTreeMap::new(),
             arrived: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -156,6 +169,7 @@ impl GameServer {
             return self.crash(&*panic, ctx);
         }
         self.setup.files.trace(self.setup.room.trace());
+        let mut crossings = Vec::new();
         for output in std::mem::take(&mut self.outputs) {
             match output {
                 Output::Datagram { client, bytes } => {
@@ -168,6 +182,20 @@ impl GameServer {
                 }
                 Output::Superseded { client } => self.part(client, ErrorCode::TakenOver, "the player came in again"),
                 Output::PlayerOut { player, reason } => self.tell_player_out(player, reason),
+                Output::AtGate { player, map, at, from } => crossings.push(self.at_gate(player, map, at, from)),
+                Output::Departed { player, number, carried } => {
+                    let departed = Departed { room: self.setup.id.0, player: player.0, number, carried };
+                    crossings.push(host_to_world::Body::Departed(departed));
+                }
+                Output::Arrived { player, number } => {
+                    let arrived = proto::Arrived { room: self.setup.id.0, player: player.0, number };
+                    crossings.push(host_to_world::Body::Arrived(arrived));
+                }
+                Output::Elsewhere { client } => {
+                    if let Some(Client { line, .. }) = self.clients.remove(&client) {
+                        self.elsewhere.insert(client, (line, now));
+                    }
+                }
                 Output::Finished => self.finish(ErrorCode::RoomClosed, "the game is over", ctx),
             }
         }
@@ -177,6 +205,11 @@ impl GameServer {
         if let Some(saved) = keeper.as_mut().and_then(|keeper| keeper.save(*id, room, now)) {
             shared.tell(HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) });
         }
+        // Now a WorldServer that hears of it has what was taken, too.
+        for body in crossings {
+            self.setup.shared.tell(HostToWorld { body: Some(body) });
+        }
+        self.close_those_elsewhere(now);
         self.report();
     }
 
@@ -237,6 +270,7 @@ impl GameServer {
     }
 
     fn detach(&mut self, client: ClientId) {
+        self.elsewhere.remove(&client);
         if self.clients.remove(&client).is_none() {
             return;
         }
@@ -256,6 +290,22 @@ impl GameServer {
             self.part(client, reason, message);
         }
         self.inputs.push(Input::Remove { player });
+    }
+
+    fn at_gate(&self, player: PlayerId, map: u32, at: Position, from: Position) -> host_to_world::Body {
+        let (room, player) = (self.setup.id.0, player.0);
+        host_to_world::Body::AtGate(AtGate { room, player, map, x: at.x, y: at.y, from_x: from.x, from_y: from.y })
+    }
+
+    /// Clients that have not gone by themselves.
+    fn close_those_elsewhere(&mut self, now: GameTime) {
+        self.elsewhere.retain(|_, (line, since)| {
+            let stays = now.since(*since) < GO_WITHIN;
+            if !stays {
+                control_stream::close(&line.connection, ErrorCode::NotInRoom);
+            }
+            stays
+        });
     }
 
     /// Tells a client that it is out, and forgets it.
@@ -376,6 +426,14 @@ impl Handler<Remove> for GameServer {
     }
 }
 
+impl Handler<Crossing> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Crossing(input): Crossing, _: &mut Self::Context) {
+        self.inputs.push(input);
+    }
+}
+
 impl Handler<Rename> for GameServer {
     type Result = ();
 
@@ -397,7 +455,7 @@ impl Handler<HandOver> for GameServer {
             }
         }
         // Connections stay as they are until the process is gone: their clients are called elsewhere meanwhile.
-        std::mem::forget(std::mem::take(&mut self.clients));
+        std::mem::forget((std::mem::take(&mut self.clients), std::mem::take(&mut self.elsewhere)));
         ctx.stop();
     }
 }

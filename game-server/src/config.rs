@@ -22,6 +22,9 @@ pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
 /// Cells of a map at most: what the index of a room's objects takes for an empty map (4 bytes each) stays small.
 pub const MAX_CELLS: usize = 1_000_000;
 
+/// Odd, and any bit of it as likely as not: 2^64 over the golden ratio.
+const MAP_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
 const BYTES_PER_S_IN_A_KBIT_PER_S: u32 = 125;
 
 /// What every room understands, whatever its game.
@@ -86,6 +89,12 @@ pub const ROOM: &[Parameter] = &[
         default: "256",
         allowed: Allowed::Whole { min: 32, max: 100_000 },
         about: "what a client is sent at most, in kbit/s; with less, what is far away gets stale first",
+    },
+    Parameter {
+        key: "map",
+        default: "0",
+        allowed: Allowed::Whole { min: 0, max: 63 },
+        about: "which of its world's maps the room is; the server's own, nobody else gives it",
     },
     Parameter {
         key: "coding",
@@ -172,6 +181,8 @@ pub struct RoomConfig {
     pub budget_bytes_per_s: u32,
     /// How poses are coded.
     pub coding: Coding,
+    /// Which of its world's maps it is.
+    pub map: u32,
     /// Seats.
     pub capacity: u32,
     /// Whether the room says what really happened (see `World::drain_trace`).
@@ -188,9 +199,11 @@ impl RoomConfig {
         parameters: &Parameters,
     ) -> Result<Self, BadParameter> {
         let (width, height) = parameters.size("size");
+        let map = parameters.whole("map");
         let config = Self {
             room,
-            seed: parameters.whole_if_given("seed").unwrap_or(seed),
+            // Each map of a world has chance of its own.
+            seed: parameters.whole_if_given("seed").unwrap_or(seed) ^ map.wrapping_mul(MAP_SEED),
             tick_hz: parameters.whole("tick") as u32,
             delay: Duration::from_millis(parameters.whole("delay")),
             width,
@@ -202,6 +215,7 @@ impl RoomConfig {
             grace: parameters.whole_if_given("grace").map_or(grace, Duration::from_secs),
             budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_S_IN_A_KBIT_PER_S,
             coding: Coding::named(parameters.word("coding")),
+            map: map as u32,
             capacity,
             trace: false,
         };
@@ -299,8 +313,8 @@ mod tests {
         let error = configure(&[("hieght", "3")]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, grace, inner, margin, outer, \
-             seed, size, tick"
+            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, grace, inner, map, margin, \
+             outer, seed, size, tick"
         );
     }
 

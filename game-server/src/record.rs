@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use ambit_proto::ids::{ClientId, PlayerId};
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, Coder, Wire, WireError};
 
@@ -18,11 +19,13 @@ use crate::room::{Input, Output, Room};
 
 const MAGIC: &[u8; 8] = b"AMBITREC";
 /// Datagrams are recorded as they came, so a new shape of these (`ambit_proto::message::VERSION`) is a new version here.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Longest text of a header or name, in bytes.
 const MAX_TEXT: usize = 4_096;
 /// A datagram is never longer.
 const MAX_BYTES: usize = 65_535;
+/// What an avatar carries through a gate is never longer.
+const MAX_CARRIED: usize = ambit_proto::host::MAX_CARRIED_BYTES;
 /// Inputs of one tick, at most.
 const MAX_INPUTS: usize = 1 << 24;
 
@@ -188,11 +191,11 @@ impl Wire for Tick {
     }
 }
 
-/// Which input in 3 bits, then its fields.
+/// Which input in 4 bits, then its fields.
 impl Wire for Recorded {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut which = self.0.as_ref().map_or(0, Recorded::which);
-        coder.bits(&mut which, 3)?;
+        coder.bits(&mut which, 4)?;
         let mut input = self.0.take().map_or_else(|| Recorded::blank(which), Ok)?;
         match &mut input {
             Input::Join { client, player, name } => {
@@ -213,6 +216,22 @@ impl Wire for Recorded {
                 coder.u32(&mut id)?;
                 *client = whose.then_some(ClientId(id));
                 coder.u32(bytes_per_s)?;
+            }
+            Input::LetGo { player, number } => {
+                coder.u64(&mut player.0)?;
+                coder.u64(number)?;
+            }
+            Input::Stay { player } => coder.u64(&mut player.0)?,
+            Input::Admit { player, number, name, at, carried } => {
+                coder.u64(&mut player.0)?;
+                coder.u64(number)?;
+                coder.text(name, MAX_TEXT)?;
+                for metres in [&mut at.x, &mut at.y, &mut at.z] {
+                    let mut bits = metres.to_bits();
+                    coder.u32(&mut bits)?;
+                    *metres = f32::from_bits(bits);
+                }
+                coder.bytes(carried, MAX_CARRIED)?;
             }
             Input::Datagram { client, at, bytes } => {
                 coder.u32(&mut client.0)?;
@@ -236,6 +255,9 @@ impl Recorded {
             Input::Rename { .. } => 3,
             Input::Datagram { .. } => 4,
             Input::Budget { .. } => 5,
+            Input::LetGo { .. } => 6,
+            Input::Stay { .. } => 7,
+            Input::Admit { .. } => 8,
         }
     }
 
@@ -248,6 +270,9 @@ impl Recorded {
             3 => Ok(Input::Rename { player, name }),
             4 => Ok(Input::Datagram { client, at: GameTime::ZERO, bytes: bytes::Bytes::new() }),
             5 => Ok(Input::Budget { client: None, bytes_per_s: 0 }),
+            6 => Ok(Input::LetGo { player, number: 0 }),
+            7 => Ok(Input::Stay { player }),
+            8 => Ok(Input::Admit { player, number: 0, name, at: Position::default(), carried: Vec::new() }),
             value => Err(WireError::Unknown { what: "input of a room", value }),
         }
     }
@@ -310,7 +335,7 @@ mod tests {
         bytes[MAGIC.len() + 3] = 1;
         let refused = Recording::read(&bytes).expect_err("it is of another version");
         assert_eq!(refused, BadRecording::Version(1));
-        assert!(refused.to_string().starts_with("a recording of version 1, and this build runs those of version 2"));
+        assert!(refused.to_string().starts_with("a recording of version 1, and this build runs those of version 3"));
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
     }
@@ -328,6 +353,9 @@ mod tests {
             Input::Rename { player, name: "bob".to_owned() },
             Input::Budget { client: Some(client), bytes_per_s: 16_000 },
             Input::Budget { client: None, bytes_per_s: 32_000 },
+            Input::LetGo { player, number: 9 },
+            Input::Stay { player },
+            Input::Admit { player, number: 10, name: "bob".to_owned(), at: Position::new(1.5, -0.0, 2.0), carried: vec![4] },
             Input::Lost { client },
             Input::Remove { player },
         ]

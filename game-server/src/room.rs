@@ -12,6 +12,9 @@
 //! 2. A player has one connection at most; a newer one supersedes the older.
 //! 3. Whoever is not back within the grace period is out.
 
+mod crossing;
+mod gates;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -19,10 +22,13 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::{Keymap, Sample};
 use ambit_proto::message::{Action, Command, Effect};
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use self::crossing::Arriving;
+use self::gates::Gates;
 use crate::config::RoomConfig;
 use crate::logic::done::Done;
 use crate::logic::game::{Game, Refusal};
@@ -60,6 +66,31 @@ pub enum Input {
         player: PlayerId,
         /// The new name.
         name: String,
+    },
+    /// A player at a gate may go to another map.
+    LetGo {
+        /// Who.
+        player: PlayerId,
+        /// Of the transfer.
+        number: u64,
+    },
+    /// A player at a gate may not go to another map.
+    Stay {
+        /// Who.
+        player: PlayerId,
+    },
+    /// A player comes from another map; the client follows.
+    Admit {
+        /// Who.
+        player: PlayerId,
+        /// Of the transfer.
+        number: u64,
+        /// The player's name.
+        name: String,
+        /// Where to.
+        at: Position,
+        /// What the avatar brings along.
+        carried: Vec<u8>,
     },
     /// A client, or all of them, may be sent more or less from now on.
     Budget {
@@ -106,6 +137,38 @@ pub enum Output {
         /// Why.
         reason: ErrorCode,
     },
+    /// A player's avatar is in a gate to another map; the player wishes to go.
+    AtGate {
+        /// Who.
+        player: PlayerId,
+        /// Where to.
+        map: u32,
+        /// Where on that map.
+        at: Position,
+        /// Where the avatar is.
+        from: Position,
+    },
+    /// The answer to [`Input::LetGo`]. To be told after what the tick has taken.
+    Departed {
+        /// Who.
+        player: PlayerId,
+        /// Of the transfer.
+        number: u64,
+        /// What the avatar takes along; nothing if the player stays.
+        carried: Option<Vec<u8>>,
+    },
+    /// The answer to [`Input::Admit`]. To be told after what the tick has taken.
+    Arrived {
+        /// Who.
+        player: PlayerId,
+        /// Of the transfer.
+        number: u64,
+    },
+    /// The client's player has gone to another map: the client leaves by itself when it knows where to.
+    Elsewhere {
+        /// The connection.
+        client: ClientId,
+    },
     /// The game is over.
     Finished,
 }
@@ -147,6 +210,31 @@ pub enum Accepted {
         /// What.
         action: Action,
     },
+    /// A player at a gate may go.
+    LetGo {
+        /// Who.
+        player: PlayerId,
+        /// Of the transfer.
+        number: u64,
+    },
+    /// A player at a gate may not go.
+    Stay {
+        /// Who.
+        player: PlayerId,
+    },
+    /// A player comes from another map.
+    Admit {
+        /// Who.
+        player: PlayerId,
+        /// Of the transfer.
+        number: u64,
+        /// The player's name.
+        name: String,
+        /// Where to.
+        at: Position,
+        /// What the avatar brings along.
+        carried: Vec<u8>,
+    },
     /// A sample of a player's controls.
     Sample {
         /// Who.
@@ -167,6 +255,8 @@ struct Seat {
     done: Done,
     /// Until when commands may come that were carried out already, since another host has done it.
     again_until: GameTime,
+    /// By which the player came from another map; 0 if by the door.
+    transfer: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -194,6 +284,9 @@ pub struct Room {
     names: BTreeMap<PlayerId, String>,
     /// Who joined at this tick and sees nothing yet.
     arrivals: Vec<Arrival>,
+    gates: Gates,
+    /// What players at gates have come to, since the tick began.
+    said: Vec<Output>,
     changes: Vec<Change>,
     heard: Vec<Heard>,
     taken: Vec<Taken>,
@@ -218,6 +311,8 @@ impl Room {
             players: BTreeMap::new(),
             names: BTreeMap::new(),
             arrivals: Vec::new(),
+            gates: Gates::default(),
+            said: Vec::new(),
             changes: Vec::new(),
             heard: Vec::new(),
             taken: Vec::new(),
@@ -254,7 +349,7 @@ impl Room {
     pub fn save(&self) -> Option<Vec<u8>> {
         let game = self.game.save()?;
         let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
-        saved::put(&mut out, &(self.last, &self.seats, &self.names, &game));
+        saved::put(&mut out, &(self.last, &self.seats, &self.names, self.gates.state(), &game));
         self.world.save(&mut out);
         Some(out)
     }
@@ -265,8 +360,9 @@ impl Room {
         let mut room = Room::new(config, game);
         // Puts up what stands around.
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
-        let game: Vec<u8>;
-        (room.last, room.seats, room.names, game) = saved::take(&mut saved)?;
+        let (game, gates): (Vec<u8>, _);
+        (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
+        room.gates.restore(gates);
         room.world.restore(&mut saved)?;
         if !saved.is_empty() || !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
             return Err(BadState::Malformed);
@@ -342,9 +438,11 @@ impl Room {
         let moment = Moment { now, horizon: (now + self.config.delay).whole_millis() };
         self.trace.clear();
         self.accepted.clear();
+        self.said.clear();
         self.world.begin_tick(moment.horizon);
         if self.last.is_none() {
             self.game.start(&mut self.world);
+            self.gates.put_up(self.game.gates(&self.world));
         }
         moment
     }
@@ -356,6 +454,8 @@ impl Room {
         self.take_inputs(moment);
         self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
+        self.watch_gates(now);
+        outputs.append(&mut self.said);
         self.world.finish_tick();
         self.publish(moment);
     }
@@ -396,6 +496,19 @@ impl Room {
                     _ => self.game.command(&mut self.world, *player, action),
                 }
             }
+            Accepted::LetGo { player, number } => {
+                self.let_go(*player, *number);
+                Ok(())
+            }
+            Accepted::Stay { player } => {
+                self.gates.refuse(*player);
+                Ok(())
+            }
+            Accepted::Admit { player, number, name, at, carried } => {
+                let (name, carried) = (name.clone(), carried.clone());
+                self.admit(now, &Arriving { player: *player, number: *number, name, at: *at, carried });
+                Ok(())
+            }
             Accepted::Sample { player, at, sample } => {
                 self.world.hear(*at, *player, *sample);
                 Ok(())
@@ -413,6 +526,15 @@ impl Room {
             Input::Rename { player, name } => {
                 let _ = self.accept(now, Accepted::Rename { player, name });
             }
+            Input::LetGo { player, number } => {
+                let _ = self.accept(now, Accepted::LetGo { player, number });
+            }
+            Input::Stay { player } => {
+                let _ = self.accept(now, Accepted::Stay { player });
+            }
+            Input::Admit { player, number, name, at, carried } => {
+                let _ = self.accept(now, Accepted::Admit { player, number, name, at, carried });
+            }
             Input::Budget { client: None, bytes_per_s } => self.network.set_budget(now, None, bytes_per_s),
             Input::Budget { client: Some(client), bytes_per_s } => self.network.set_budget_of(now, client, bytes_per_s),
             Input::Datagram { client, at, bytes } => self.hear(now, client, at, &bytes),
@@ -420,6 +542,10 @@ impl Room {
     }
 
     fn join(&mut self, now: GameTime, client: ClientId, player: PlayerId, name: String, outputs: &mut Vec<Output>) {
+        if self.gates.departure(player).is_some() {
+            // With a ticket of before; the next one leads to where the player is now.
+            return outputs.push(Output::Superseded { client });
+        }
         if let Some(Seat { presence: Presence::Here(older), .. }) = self.seats.get(&player) {
             let older = *older;
             self.lose(now, older);
@@ -443,7 +569,7 @@ impl Room {
         } else {
             let avatar = self.seat(player, &name);
             let (presence, done) = (Presence::Here(NOBODY), Done::default());
-            self.seats.insert(player, Seat { avatar, name, presence, done, again_until: GameTime::ZERO });
+            self.seats.insert(player, Seat { avatar, name, presence, done, again_until: GameTime::ZERO, transfer: 0 });
         }
         let seat = self.seats.get_mut(&player).expect("seated");
         // Who it is that brings the player's words is not the game's business.
@@ -480,6 +606,7 @@ impl Room {
     /// A player's seat is free, and nothing is left of the player.
     fn vacate(&mut self, player: PlayerId) {
         self.names.remove(&player);
+        self.gates.forget(player);
         let Some(seat) = self.seats.remove(&player) else { return };
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player);

@@ -5,7 +5,10 @@
 use std::time::Duration;
 
 /// Version of the host protocol: `Configure.version`, `HostReady.version`.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
+
+/// Longest that an avatar may carry through a gate, in bytes.
+pub const MAX_CARRIED_BYTES: usize = 4_096;
 
 /// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the rest.
 ///

@@ -17,7 +17,7 @@ use ambit_game_server::cli::Advertise;
 use ambit_proto::host::BEAT_INTERVAL;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::lobby::{Children, LobbyConfig};
+use crate::lobby::{Children, LobbyConfig, Policy};
 
 /// An MMO-style game server: lobby, rooms, chat, and the hosts that run the rooms.
 #[derive(Parser, Clone, Debug)]
@@ -40,6 +40,12 @@ pub struct Config {
     #[arg(long, value_name = "ROOMS", env = "AMBIT_HOST_CAPACITY", default_value_t = 64,
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub host_capacity: u32,
+
+    /// Which host gets the next room: `measured` (the one that has the least to carry, by what its rooms and players are known to cost
+    /// and by what it reports), `least-loaded` (by what they are known to cost alone) or `zones` (each map of a world has a home, and the
+    /// maps are spread over all hosts evenly; as `measured` where the home is full).
+    #[arg(long, value_name = "POLICY", env = "AMBIT_PLACEMENT", default_value_t)]
+    pub placement: Policy,
 
     /// Of `process:MIN..MAX`: idle children that are kept ready beside those with rooms, so that a room that needs one does not
     /// wait. Each costs about 15 MB.
@@ -134,6 +140,7 @@ impl Config {
             idle: self.idle.0,
             host_silence: self.host_silence,
             children: self.children(),
+            placement: self.placement,
             max_connections: self.max_connections,
             max_per_address: self.max_connections_per_address,
             max_rooms: self.max_rooms,

@@ -7,8 +7,8 @@
 //! Invariants, checked after each step of a random run:
 //! 1. Each request gets exactly one answer, unless its connection was told to close or is gone. The answer comes before
 //!    the news that the request causes.
-//! 2. A player is in at most one room; a room's taken seats are its players, never more than its capacity; its host is one
-//!    of them; a room without players is gone.
+//! 2. A player is in at most one room, and on one of its maps; a room's taken seats are its players, never more than its
+//!    capacity; its host is one of them; a room without players is gone, and all its maps with it.
 //! 3. No two players have the same name.
 //! 4. What one peer can make the lobby remember or send is bounded: each limit stands in [`LobbyConfig`] or beside its
 //!    constant.
@@ -28,6 +28,7 @@ mod moving;
 mod output;
 mod placement;
 mod players;
+mod policy;
 mod pool;
 mod refusal;
 mod request;
@@ -38,6 +39,7 @@ mod sessions;
 mod stats;
 mod text;
 mod timers;
+mod worlds;
 
 #[cfg(test)]
 mod tests;
@@ -61,8 +63,8 @@ pub use hosts::{Host, Origin};
 use listing::Listing;
 use output::{Caller, Outbox};
 pub use output::{ConnId, HostId, Output};
-use placement::LeastLoaded;
 pub use placement::{Candidate, Measured, Placement, Wish};
+pub use policy::Policy;
 use players::Players;
 pub use pool::Children;
 use refusal::Refusal;
@@ -115,7 +117,7 @@ impl Lobby {
         signer: TicketSigner,
     ) -> Self {
         let children = config.children;
-        let spread = if children.max == 0 { usize::MAX } else { children.min as usize };
+        let placement = config.placement.with(children);
         Self {
             config,
             games,
@@ -125,7 +127,7 @@ impl Lobby {
             players: Players::new(entropy),
             rooms: Rooms::default(),
             hosts: Hosts::default(),
-            placement: Box::new(LeastLoaded { spread }),
+            placement,
             children: children.min,
             pool_changed: false,
             listing: Listing::default(),
@@ -225,6 +227,9 @@ impl Lobby {
             Some(host_to_world::Body::PlayerOut(out)) => self.player_out(now, host, &out),
             Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
             Some(host_to_world::Body::RoomSaved(saved)) => self.room_kept(host, RoomId(saved.room)),
+            Some(host_to_world::Body::AtGate(wish)) => self.at_gate(now, host, &wish),
+            Some(host_to_world::Body::Departed(departed)) => self.departed(now, host, departed),
+            Some(host_to_world::Body::Arrived(arrived)) => self.arrived(now, host, &arrived),
             Some(host_to_world::Body::Beat(_) | host_to_world::Body::RoomTick(_)) => {}
             None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
         }

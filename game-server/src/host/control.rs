@@ -11,12 +11,13 @@ use std::time::Duration;
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
-    Beat, Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, Resume, RoomOpened,
-    WorldToHost, host_to_world, world_to_host,
+    Admit, Beat, Configure, HostReady, HostStats, HostToWorld, LetGo, OpenRoom, RemovePlayer, RenamePlayer, Resume,
+    RoomOpened, Stay, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
 use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -28,14 +29,14 @@ use super::cpu::CpuMeter;
 use super::inlet::{Inbox, RoomInlet};
 use super::outlet::Outlet;
 use super::{HostConfig, Shared, unix_now_s};
-use crate::actor::{Close, GameServer, HandOver, Remove, Rename, Setup, ticker};
+use crate::actor::{Close, Crossing, GameServer, HandOver, Remove, Rename, Setup, ticker};
 use crate::carrier::HostEnd;
 use crate::clock_thread::{Pulse, RoomClock, TickSchedule};
 use crate::config::RoomConfig;
 use crate::keeper::Keeper;
 use crate::logic::game::Game;
 use crate::record::Header;
-use crate::room::{Accepted, Room};
+use crate::room::{Accepted, Input, Room};
 use crate::room_files::RoomFiles;
 use crate::saved::{self, BadState};
 use crate::ticket::TicketVerifier;
@@ -162,6 +163,14 @@ impl Control<'_> {
             }
             world_to_host::Body::RemovePlayer(order) => self.remove(&order),
             world_to_host::Body::RenamePlayer(order) => self.rename(order),
+            world_to_host::Body::LetGo(LetGo { room, player, number }) => {
+                self.cross(room, Input::LetGo { player: PlayerId(player), number });
+            }
+            world_to_host::Body::Stay(Stay { room, player }) => self.cross(room, Input::Stay { player: PlayerId(player) }),
+            world_to_host::Body::Admit(Admit { room, player, number, name, x, y, carried }) => {
+                let at = Position::on_ground(x, y);
+                self.cross(room, Input::Admit { player: PlayerId(player), number, name, at, carried });
+            }
             world_to_host::Body::Drain(_) => {}
         }
         Ok(())
@@ -262,6 +271,12 @@ impl Control<'_> {
     fn rename(&self, order: RenamePlayer) {
         if let Some(inlet) = self.shared.rooms.get(&RoomId(order.room)) {
             inlet.post(Rename { player: PlayerId(order.player), name: order.name });
+        }
+    }
+
+    fn cross(&self, room: u64, input: Input) {
+        if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
+            inlet.post(Crossing(input));
         }
     }
 

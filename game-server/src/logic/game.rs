@@ -180,7 +180,9 @@ use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::schema::Schema;
+use ambit_proto::space::Position;
 
+use super::gate::Gate;
 use super::world::World;
 use crate::config::Parameter;
 use crate::saved::BadState;
@@ -225,6 +227,30 @@ pub trait Game: Send {
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
         let _ = (world, viewer, object);
         true
+    }
+
+    /// The ways from this map to others of its world; asked once, after `start`. Whose avatar gets into one is carried over: see
+    /// `carry` and `arrive`.
+    fn gates(&self, world: &World) -> Vec<Gate> {
+        let _ = world;
+        Vec::new()
+    }
+
+    /// What a player who stands in a gate takes along to the other map, at most `host::MAX_CARRIED_BYTES`; nothing if the player is
+    /// to stay for now (is dead, say). `leave` follows at once. Each map has a time of its own: carry how long something still
+    /// lasts, not until when. `saved::of` makes bytes of whatever serde knows.
+    fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
+        let _ = (world, player);
+        Some(Vec::new())
+    }
+
+    /// A player comes through a gate of another map, to `at`, with what `carry` said there: as `join`, which it is unless
+    /// a game says more.
+    fn arrive(&mut self, world: &mut World, player: PlayerId, name: &str, at: Position, carried: &[u8]) -> ObjectId {
+        let _ = carried;
+        let avatar = self.join(world, player, name);
+        world.put_at(avatar, at);
+        avatar
     }
 
     /// All that the game knows beside its parameters and the world, between two ticks, for [`Game::restore`]: so a room goes on in another

@@ -8,6 +8,7 @@ pub mod contact;
 pub mod controls;
 pub(crate) mod done;
 pub mod game;
+pub mod gate;
 pub mod registry;
 pub mod statics;
 pub mod world;

@@ -59,6 +59,8 @@ pub struct World {
     statics: Statics,
     /// What stands in the way, as the clients are told of it; made at the end of the first tick.
     static_map: Option<Bytes>,
+    /// Which of its world's maps this is.
+    map: u32,
     seed: u64,
     rng: Rng,
     now: GameTime,
@@ -95,6 +97,7 @@ impl World {
             grid,
             statics: Statics::default(),
             static_map: None,
+            map: config.map,
             seed: config.seed,
             rng: stream(config.seed, 0, 0),
             now: GameTime::ZERO,
@@ -173,6 +176,16 @@ impl World {
     /// The map.
     pub fn grid(&self) -> &Grid {
         &self.grid
+    }
+
+    /// Which of its world's maps this is, from 0.
+    pub fn map(&self) -> u32 {
+        self.map
+    }
+
+    /// The point in the middle of the map, on the ground.
+    pub fn middle(&self) -> Position {
+        Position::on_ground(self.grid.width() / 2.0, self.grid.height() / 2.0)
     }
 
     /// What stands in the way.

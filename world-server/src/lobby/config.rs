@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::policy::Policy;
 use super::pool::Children;
 
 /// Limits and times. Each limit has an error code that says so to whoever hits it.
@@ -24,6 +25,8 @@ pub struct LobbyConfig {
     pub host_silence: Duration,
     /// The children that the server keeps; none where rooms run elsewhere.
     pub children: Children,
+    /// Which host gets the next room.
+    pub placement: Policy,
     /// Connections at once. Raising it costs about 40 KB each.
     pub max_connections: usize,
     /// Connections at once from one IPv4 address or one IPv6 /64 network.
@@ -55,6 +58,7 @@ impl Default for LobbyConfig {
             open_within: Duration::from_secs(10),
             host_silence: Duration::from_secs(2),
             children: Children::default(),
+            placement: Policy::default(),
             max_connections: 10_000,
             max_per_address: 4_096,
             max_rooms: 10_000,

@@ -159,7 +159,7 @@ fn booked(rooms: &Rooms) -> BTreeMap<HostId, (u32, u32)> {
         if let Some(host) = room.hosted_by() {
             let (rooms, players) = booked.entry(host).or_default();
             *rooms += 1;
-            *players += room.seats.taken();
+            *players += room.crowd();
         }
     }
     booked

@@ -137,7 +137,8 @@ impl Lobby {
     /// The newest rooms, in order of their ids.
     pub(super) fn listed_rooms(&self) -> Vec<world::Room> {
         let mut bytes = 0;
-        let newest = self.rooms.iter().rev().take(MAX_LISTED_ROOMS).map(Room::listing);
+        let worlds = self.rooms.iter().rev().filter(|room| room.zone.is_none());
+        let newest = worlds.take(MAX_LISTED_ROOMS).map(Room::listing);
         let mut rooms: Vec<_> = newest
             .take_while(|room| {
                 // Tag and length take up to 6 bytes more.

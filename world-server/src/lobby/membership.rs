@@ -14,9 +14,10 @@ use super::refusal::Refusal;
 use super::request::{CreateRoom, JoinRoom};
 use super::room::{Phase, Room};
 use super::timers::Timer;
+use super::worlds::{MAP_SEATS, check_map_seats};
 use super::{Answer, DONE, Lobby, output};
 
-/// The one room parameter that is the lobby's, not the game's: whether a start waits until everybody is ready.
+/// A room parameter that is the lobby's, not the game's (as is `worlds::MAP_SEATS`): whether a start waits until everybody is ready.
 const READY: &str = "ready";
 const READY_VALUES: [&str; 2] = ["optional", "required"];
 
@@ -57,6 +58,7 @@ impl Lobby {
         if self.players.at(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
             self.check_join(player, join)?;
+            self.check_first_map(join.room)?;
             let room = self.rooms.at_mut(join.room);
             room.seats.take(player).map_err(|_| {
                 let message = format!("all {} seats of room {} are taken", room.seats.capacity(), join.room);
@@ -114,6 +116,7 @@ impl Lobby {
     /// one, and a room that is empty now goes.
     pub(super) fn vacate(&mut self, now: LocalTime, player: PlayerId, reason: ErrorCode) {
         let Some(id) = self.players.at(player).room else { return };
+        self.leave_maps(now, player, id, reason);
         self.unseat(now, player, id);
         let room = self.rooms.at_mut(id);
         if room.has_started() {
@@ -124,7 +127,7 @@ impl Lobby {
     }
 
     /// Tells the host of a running game that a player is out, and that its tickets are void.
-    fn remove_from_game(&mut self, player: PlayerId, id: RoomId, reason: ErrorCode) {
+    pub(super) fn remove_from_game(&mut self, player: PlayerId, id: RoomId, reason: ErrorCode) {
         if let Some(host) = self.rooms.at(id).hosted_by() {
             let void_tickets_until = self.counters.tickets;
             let remove = RemovePlayer { room: id.0, player: player.0, reason: reason.into(), void_tickets_until };
@@ -135,6 +138,7 @@ impl Lobby {
     /// As `vacate`, at the word of the host that the player's game ran on. The host is told all the same, since the player may
     /// still hold tickets.
     pub(super) fn vacate_by_host(&mut self, now: LocalTime, player: PlayerId, id: RoomId, reason: ErrorCode) {
+        self.leave_maps(now, player, id, reason);
         self.unseat(now, player, id);
         self.remove_from_game(player, id, reason);
         self.settle_room(now, id);
@@ -152,12 +156,16 @@ impl Lobby {
 
     /// As `dissolve`, when the host that it ran on knows or is gone.
     pub(super) fn dissolve_by_host(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
+        if self.rooms.get(id).is_some_and(|room| room.zone.is_some()) {
+            return self.lose_map(now, id, &why);
+        }
         let Some(room) = self.rooms.remove(id) else { return };
+        self.close_maps(&room, why.code);
         self.pool_changed = true;
         if room.has_started() {
             self.outbox.push(output::Output::Forget { room: id });
         }
-        if let Phase::Opening { starter, .. } = room.phase {
+        if let Phase::Opening { starter: Some(starter), .. } = room.phase {
             self.counters.refuse(why.code);
             self.answer_later(starter, output::error(why.clone()));
         }
@@ -254,6 +262,7 @@ impl Lobby {
         if create.parameters.get(READY).is_some_and(|value| !READY_VALUES.contains(&value.as_str())) {
             return Err(bad(format!("{READY}= takes one of: {}", READY_VALUES.join(", "))));
         }
+        check_map_seats(&create.parameters).map_err(bad)?;
         (self.check)(&game.name, &parameters_of_game(&create.parameters)).map_err(bad)
     }
 
@@ -298,7 +307,7 @@ pub(super) fn must_be_ready(room: &Room) -> bool {
 
 /// The parameters that the game is to see.
 pub(super) fn parameters_of_game(parameters: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    parameters.iter().filter(|(name, _)| *name != READY).map(|(name, value)| (name.clone(), value.clone())).collect()
+    parameters.iter().filter(|(name, _)| *name != READY && *name != MAP_SEATS).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 pub(super) fn room_left(room: RoomId, why: Refusal) -> Body {

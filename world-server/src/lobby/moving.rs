@@ -16,7 +16,6 @@ use ambit_proto::time::LocalTime;
 
 use super::Lobby;
 use super::output::HostId;
-use super::placement::Wish;
 use super::refusal::Refusal;
 use super::room::Phase;
 use super::running::shown;
@@ -61,8 +60,7 @@ impl Lobby {
         let homeless = self.rooms.iter().filter(|room| room.phase == Phase::Moving { host: None });
         for id in homeless.map(|room| room.id).collect::<Vec<_>>() {
             let room = self.rooms.at(id);
-            let wish = Wish { game: &room.game, players: room.seats.taken() };
-            let Some(host) = self.placement.place(wish, &self.hosts.candidates(&self.rooms)) else { return };
+            let Some(host) = self.placement.place(room.wish(), &self.hosts.candidates(&self.rooms)) else { return };
             self.rooms.at_mut(id).phase = Phase::Moving { host: Some(host) };
             self.order_open(now, id, host, Some(Resume::default()));
         }
@@ -81,9 +79,9 @@ impl Lobby {
             return self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));
         }
         (room.phase, room.taken_up_at) = (Phase::Running { host: from }, Some(now));
-        let members: Vec<_> = room.seats.players().collect();
-        for player in members {
+        for player in self.who_is_on(id) {
             self.send_ticket(now, player);
         }
+        self.go_on_with_transfers(id);
     }
 }

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ambit_proto::control::host::HostStats;
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
 use super::hosts::Host;
@@ -31,6 +32,10 @@ pub struct Wish<'a> {
     pub game: &'a str,
     /// Players who are in.
     pub players: u32,
+    /// The world that it is a map of: the room itself, if there is but one map.
+    pub world: RoomId,
+    /// Which of that world's maps it is, from 0.
+    pub map: u32,
 }
 
 /// A place for a room.
@@ -44,7 +49,9 @@ pub struct Candidate {
     pub rooms: u32,
     /// Players in them.
     pub players: u32,
-    /// What it has to carry, in thousandths of what it can.
+    /// What its rooms and players are known to cost, in thousandths of what it can carry.
+    pub booked_permille: u32,
+    /// What it has to carry, booked or measured, whichever is more.
     pub load_permille: u32,
 }
 
@@ -52,8 +59,9 @@ impl Candidate {
     /// A host with these rooms and players.
     pub(super) fn new(id: HostId, host: &Host, (rooms, players): (u32, u32)) -> Self {
         let booked = rooms * ROOM_PERMILLE + players * PLAYER_PERMILLE;
-        let load_permille = (booked / host.cores.max(1)).max(host.measured.permille);
-        Candidate { host: id, capacity: host.capacity, rooms, players, load_permille }
+        let booked_permille = booked / host.cores.max(1);
+        let load_permille = booked_permille.max(host.measured.permille);
+        Candidate { host: id, capacity: host.capacity, rooms, players, booked_permille, load_permille }
     }
 
     /// Whether it takes another room.
@@ -74,16 +82,16 @@ pub trait Placement: Send {
     fn place(&self, wish: Wish<'_>, hosts: &[Candidate]) -> Option<HostId>;
 }
 
-/// The least loaded host of those in use; one that is idle only when all others are busy, or fewer than `spread` are in use.
+/// The least loaded host of those in use, by what is booked or measured; one that is idle only when all others are busy, or fewer than `spread` are in use.
 ///
 /// So rooms spread over `spread` hosts evenly, and those beyond can be ended when nobody needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LeastLoaded {
+pub(super) struct MeasuredLoad {
     /// How many hosts are in use in any case.
     pub(super) spread: usize,
 }
 
-impl Placement for LeastLoaded {
+impl Placement for MeasuredLoad {
     fn place(&self, _: Wish<'_>, hosts: &[Candidate]) -> Option<HostId> {
         let in_use = hosts.iter().filter(|host| host.rooms > 0).count();
         let mut idle_allowed = self.spread.saturating_sub(in_use);
@@ -143,7 +151,7 @@ mod tests {
     fn rooms_of_the_same_size_are_spread_evenly() {
         let mut hosts: Vec<Candidate> = (1..=4).map(|id| candidate(id, 0, 0)).collect();
         for _ in 0..40 {
-            let place = LeastLoaded { spread: 4 }.place(WISH, &hosts).expect("a place");
+            let place = MeasuredLoad { spread: 4 }.place(WISH, &hosts).expect("a place");
             let host = hosts.iter_mut().find(|host| host.host == place).expect("one of them");
             (host.rooms, host.players) = (host.rooms + 1, host.players + 10);
             host.load_permille = host.rooms + host.players;
@@ -153,7 +161,7 @@ mod tests {
 
     #[test]
     fn nothing_goes_beyond_a_host_s_capacity_and_a_busy_one_is_the_last_resort() {
-        let place = |hosts: &[Candidate]| LeastLoaded { spread: 2 }.place(WISH, hosts).map(|host| host.0);
+        let place = |hosts: &[Candidate]| MeasuredLoad { spread: 2 }.place(WISH, hosts).map(|host| host.0);
         let busy = Candidate { load_permille: 900, ..candidate(1, 1, 1) };
         let full = Candidate { capacity: 3, ..candidate(2, 3, 0) };
         assert_eq!(place(&[busy, full]), Some(1));
@@ -164,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_idle_host_beyond_the_spread_is_taken_only_when_the_others_are_busy_or_full() {
-        let place = |hosts: &[Candidate]| LeastLoaded { spread: 2 }.place(WISH, hosts).map(|host| host.0);
+        let place = |hosts: &[Candidate]| MeasuredLoad { spread: 2 }.place(WISH, hosts).map(|host| host.0);
         assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 5, 9), candidate(3, 0, 0)]), Some(1));
         assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 0, 0), candidate(3, 0, 0)]), Some(2));
         let busy = |id| Candidate { load_permille: 800, ..candidate(id, 4, 9) };
@@ -190,9 +198,9 @@ mod tests {
         assert_eq!(measured.permille, BUSY_PERMILLE);
     }
 
-    const WISH: Wish<'_> = Wish { game: "field", players: 10 };
+    const WISH: Wish<'_> = Wish { game: "field", players: 10, world: RoomId(1), map: 0 };
 
     fn candidate(id: u64, rooms: u32, players: u32) -> Candidate {
-        Candidate { host: HostId(id), capacity: 64, rooms, players, load_permille: rooms + players }
+        Candidate { host: HostId(id), capacity: 64, rooms, players, booked_permille: 0, load_permille: rooms + players }
     }
 }

@@ -1,7 +1,8 @@
 //! The rooms: what they are made of and who is in them.
 //!
 //! Invariants:
-//! 1. A room has at least one player, and its host is one of them. A room that nobody is in is gone.
+//! 1. A room has at least one player, and its host is one of them. A room that nobody is in is gone. (Further maps of a world are rooms
+//!    too, which live as long as the first one; see `worlds`.)
 //! 2. A player is in at most one room.
 //! 3. A room's id is never used again, so a host's late word about a room that is gone meets nobody.
 
@@ -16,6 +17,7 @@ use super::output::{Caller, HostId};
 use super::request::CreateRoom;
 use super::seats::Seats;
 use super::text::{Password, RoomName};
+use super::worlds::{World, Zone};
 
 /// Players that a room keeps out, at most; beyond it the one who came to the server first may come back. To get
 /// there a room's host has to kick that many, and each of them has to come in first.
@@ -31,7 +33,7 @@ pub(super) enum Phase {
     /// Players gather.
     Waiting,
     /// The host was told to open it; whoever asked for that waits.
-    Opening { host: HostId, starter: Caller },
+    Opening { host: HostId, starter: Option<Caller> },
     /// The game goes on.
     Running { host: HostId },
     /// Its host is gone; another one is to go on with it, once there is one.
@@ -60,6 +62,10 @@ pub(super) struct Room {
     pub(super) roster_after: LocalTime,
     /// Its members as they were last told, by their ids; the default where different members may have been told different things.
     pub(super) roster_told: BTreeMap<u64, world::Player>,
+    /// Which map of which world it is; nothing for a world's first map, which is what players create and join.
+    pub(super) zone: Option<Zone>,
+    /// Of a first map: the world that begins with it.
+    pub(super) world: World,
     name: RoomName,
     kicked: BTreeSet<PlayerId>,
     /// When players left it while it ran.
@@ -85,7 +91,33 @@ impl Room {
             taken_up_at: None,
             roster_after: LocalTime::ZERO,
             roster_told: BTreeMap::new(),
+            zone: None,
+            world: World::default(),
             name: create.name,
+            kicked: BTreeSet::new(),
+            former: BTreeMap::new(),
+        }
+    }
+
+    /// Another map of `world`, which nobody is on.
+    pub(super) fn map_of(world: &Room, id: RoomId, map: u32) -> Self {
+        Self {
+            id,
+            game: world.game.clone(),
+            parameters: world.parameters.clone(),
+            password: None,
+            host: world.host,
+            seats: Seats::new(world.map_seats()),
+            phase: Phase::Waiting,
+            seed: world.seed,
+            incarnation: 0,
+            kept: false,
+            taken_up_at: None,
+            roster_after: LocalTime::ZERO,
+            roster_told: BTreeMap::new(),
+            zone: Some(Zone { world: world.id, map }),
+            world: World::default(),
+            name: world.name.clone(),
             kicked: BTreeSet::new(),
             former: BTreeMap::new(),
         }
@@ -162,6 +194,15 @@ impl Rooms {
         self.last_id += 1;
         let id = RoomId(self.last_id);
         self.by_id.entry(id).or_insert_with(|| Room::new(id, maker, create))
+    }
+
+    /// Another map of a world.
+    pub(super) fn add_map(&mut self, world: RoomId, map: u32) -> RoomId {
+        self.last_id += 1;
+        let id = RoomId(self.last_id);
+        let room = Room::map_of(self.at(world), id, map);
+        self.by_id.insert(id, room);
+        id
     }
 
     pub(super) fn remove(&mut self, id: RoomId) -> Option<Room> {

@@ -12,9 +12,8 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
 
 use super::hosts::Host;
-use super::membership::{must_be_ready, parameters_of_game, room_left};
+use super::membership::{must_be_ready, room_left};
 use super::output::{Caller, HostId};
-use super::placement::Wish;
 use super::refusal::Refusal;
 use super::room::{Phase, Room};
 use super::timers::Timer;
@@ -29,13 +28,12 @@ impl Lobby {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
         let room = self.rooms.at(id);
-        let wish = Wish { game: &room.game, players: room.seats.taken() };
-        let host = self.placement.place(wish, &self.hosts.candidates(&self.rooms)).ok_or_else(|| {
+        let host = self.placement.place(room.wish(), &self.hosts.candidates(&self.rooms)).ok_or_else(|| {
             Refusal::new(ErrorCode::NoHostAvailable, "no game server takes another room at the moment; try again later")
         })?;
         let seed = u64::from_be_bytes(*self.players.entropy().first_chunk().expect("16 bytes hold 8"));
         let room = self.rooms.at_mut(id);
-        room.phase = Phase::Opening { host, starter: from };
+        room.phase = Phase::Opening { host, starter: Some(from) };
         room.seed = seed;
         self.order_open(now, id, host, None);
         Ok(Answer::Later)
@@ -48,9 +46,9 @@ impl Lobby {
         let open = OpenRoom {
             room: id.0,
             game: room.game.clone(),
-            parameters: parameters_of_game(&room.parameters),
+            parameters: room.parameters_of_map(),
             seed: room.seed,
-            capacity: room.seats.capacity(),
+            capacity: room.map_seats(),
             resume,
         };
         self.pool_changed = true;
@@ -61,7 +59,12 @@ impl Lobby {
     pub(super) fn request_ticket(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {
         let room = self.room_of(player)?;
         let ticket = self.ticket(now, player).ok_or_else(|| {
-            Refusal::new(ErrorCode::RoomNotRunning, format!("room {room} does not run; its host may start it"))
+            let message = if self.rooms.at(room).has_started() {
+                format!("the way into the game of room {room} follows in a moment")
+            } else {
+                format!("room {room} does not run; its host may start it")
+            };
+            Refusal::new(ErrorCode::RoomNotRunning, message)
         })?;
         Ok(Answer::Now(Body::Ticket(ticket)))
     }
@@ -117,13 +120,20 @@ impl Lobby {
         self.timers.cancel(Timer::Opening(id));
         match opened.error {
             None => self.run(now, id, host, starter),
+            Some(error) if room.zone.is_some() => {
+                let message = format!("no game server opened that map: {}", shown(&error.message));
+                let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
+                self.dissolve_by_host(now, id, Refusal::new(code, message));
+            }
             Some(error) => {
                 room.phase = Phase::Waiting;
                 self.pool_changed = true;
                 let message = format!("the game server did not open the room: {}", shown(&error.message));
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
                 self.counters.refuse(code);
-                self.answer_later(starter, output::error(Refusal::new(code, message)));
+                if let Some(starter) = starter {
+                    self.answer_later(starter, output::error(Refusal::new(code, message)));
+                }
             }
         }
     }
@@ -146,7 +156,8 @@ impl Lobby {
     pub(super) fn player_out(&mut self, now: LocalTime, from: HostId, out: &PlayerOut) {
         let (id, player) = (RoomId(out.room), PlayerId(out.player));
         let Some(room) = self.rooms.get(id) else { return };
-        if room.hosted_by() != Some(from) || !room.seats.contains(player) || room.left_just_now(now, player) {
+        let world = room.world_id();
+        if room.hosted_by() != Some(from) || !self.is_on(player, id) || room.left_just_now(now, player) {
             return;
         }
         let code = ErrorCode::try_from(out.reason).unwrap_or(ErrorCode::ServerError);
@@ -154,8 +165,8 @@ impl Lobby {
             ErrorCode::ErrorUnspecified => "you left the game",
             _ => "the game server put you out of the game",
         };
-        self.vacate_by_host(now, player, id, code);
-        self.tell(player, room_left(id, Refusal::new(code, message)));
+        self.vacate_by_host(now, player, world, code);
+        self.tell(player, room_left(world, Refusal::new(code, message)));
     }
 
     /// A host that does not answer may open the room yet; so the room can't just wait for another start.
@@ -164,12 +175,12 @@ impl Lobby {
         self.dissolve(now, id, Refusal::new(ErrorCode::ServerError, message));
     }
 
-    fn run(&mut self, now: LocalTime, id: RoomId, host: HostId, starter: Caller) {
+    fn run(&mut self, now: LocalTime, id: RoomId, host: HostId, starter: Option<Caller>) {
         let room = self.rooms.at_mut(id);
         room.phase = Phase::Running { host };
-        let members: Vec<_> = room.seats.players().collect();
+        let Some(starter) = starter else { return self.go_on_with_transfers(id) };
         self.answer_later(starter, Body::Done(world::Done {}));
-        for player in members {
+        for player in self.who_is_on(id) {
             self.send_ticket(now, player);
         }
         self.counters.rooms_started += 1;
@@ -200,13 +211,15 @@ impl Lobby {
     fn ticket(&mut self, now: LocalTime, player: PlayerId) -> Option<world::Ticket> {
         let nonce = self.players.entropy();
         let known = self.players.at(player);
-        let room = self.rooms.at(known.room?);
+        let world = known.room?;
+        let (id, incarnation) = self.place_of(world, player)?;
+        let room = self.rooms.at(id);
         let Phase::Running { host } = room.phase else { return None };
-        let incarnation = room.incarnation;
+        let map = room.map();
         let host = self.hosts.get(host).expect("a room runs on a host that is there");
         self.counters.tickets += 1;
         let ticket = Ticket {
-            room: room.id,
+            room: id,
             player,
             name: known.name().as_str().to_owned(),
             host: host.address.clone(),
@@ -215,11 +228,12 @@ impl Lobby {
             nonce,
         };
         Some(world::Ticket {
-            room: ticket.room.0,
+            room: world.0,
             address: ticket.host.clone(),
             certificate_sha256: host.certificate_sha256.clone(),
             ticket: self.signer.sign(&ticket),
             incarnation,
+            map,
         })
     }
 }

@@ -96,7 +96,8 @@ impl Lobby {
 
     /// The avatar in a running game bears the new name too.
     fn tell_host_of_name(&mut self, room: RoomId, renamed: &world::Renamed) {
-        if let Some(host) = self.rooms.at(room).hosted_by() {
+        let player = PlayerId(renamed.player);
+        for (room, host) in self.hosts_of(room, player) {
             let rename = RenamePlayer { room: room.0, player: renamed.player, name: renamed.name.clone() };
             self.outbox.host(host, world_to_host::Body::RenamePlayer(rename));
         }

@@ -11,3 +11,4 @@ mod rooms;
 mod running;
 mod scene;
 mod sessions;
+mod worlds;

@@ -22,6 +22,10 @@ const A_FEW: usize = 8;
 const SPAWN_FAR_M: f32 = 20.0;
 /// The circle about the middle that is always free.
 const CLEARING_M: f32 = 3.0;
+/// The circle about where avatars come out of a gate: the gate is in it.
+const ARRIVAL_CLEARING_M: f32 = 8.0;
+/// How far from there they appear, so that not all stand in one spot.
+const ARRIVAL_NEAR_M: f32 = 1.5;
 const HEIGHT_M: f32 = 3.0;
 /// One in so many is a wall, the others are boxes.
 const WALLS: u8 = 4;
@@ -37,19 +41,19 @@ pub(super) fn most_obstacles(width: f32, height: f32) -> u32 {
     (f64::from(width) * f64::from(height) / M2_PER_OBSTACLE) as u32
 }
 
-/// Puts up `count` obstacles.
-pub(super) fn build(world: &mut World, count: u32, rng: &mut Rng) {
+/// Puts up `count` obstacles; about the middle and about `clearings`, nothing stands.
+pub(super) fn build(world: &mut World, count: u32, clearings: &[Position], rng: &mut Rng) {
     let (width, height) = (world.grid().width(), world.grid().height());
     let cover = count as f32 * AREA_M2 / (width * height);
     let scale = (COVER / cover.max(COVER)).sqrt();
     for _ in 0..count {
-        let block = place(width, height, scale, rng);
+        let block = place(width, height, scale, clearings, rng);
         world.statics_mut().add_box(block);
     }
 }
 
 /// A random obstacle, smaller with each try that does not fit.
-fn place(width: f32, height: f32, scale: f32, rng: &mut Rng) -> Block {
+fn place(width: f32, height: f32, scale: f32, clearings: &[Position], rng: &mut Rng) -> Block {
     let (mut half_x, mut half_y) = half_extent(rng);
     let middle = Position::on_ground(width / 2.0, height / 2.0);
     half_x *= scale;
@@ -58,7 +62,9 @@ fn place(width: f32, height: f32, scale: f32, rng: &mut Rng) -> Block {
         let (room_x, room_y) = (width - 2.0 * half_x, height - 2.0 * half_y);
         let (x, y) = (half_x + rng.f32() * room_x, half_y + rng.f32() * room_y);
         let block = Block::on_ground(x, y, half_x, half_y, HEIGHT_M);
-        if room_x >= 0.0 && room_y >= 0.0 && block.ground_distance(middle) >= CLEARING_M {
+        let is_clear = |place: &Position| block.ground_distance(*place) >= ARRIVAL_CLEARING_M;
+        let keeps_off = block.ground_distance(middle) >= CLEARING_M && clearings.iter().all(is_clear);
+        if room_x >= 0.0 && room_y >= 0.0 && keeps_off {
             return block;
         }
         half_x *= 0.9;
@@ -89,6 +95,15 @@ pub(super) fn spawn_place(world: &World, crowd: usize, rng: &mut Rng) -> Positio
         let (x, y) = in_unit_circle(rng);
         Position::on_ground(middle.x + x * radius, middle.y + y * radius)
     })
+}
+
+/// Beside a place, outside of the gates that lead away from there.
+pub(super) fn place_near(world: &World, at: Position, rng: &mut Rng) -> Position {
+    let near = first_free(world, rng, |rng| {
+        let (x, y) = in_unit_circle(rng);
+        Position::on_ground(at.x + x * ARRIVAL_NEAR_M, at.y + y * ARRIVAL_NEAR_M)
+    });
+    if near.ground_distance(at) <= 2.0 * ARRIVAL_NEAR_M { near } else { at }
 }
 
 fn spawn_radius(crowd: usize) -> f32 {
@@ -205,7 +220,7 @@ mod tests {
 
     fn map(width: f32, height: f32, count: u32, seed: u64) -> World {
         let mut world = World::new(&RoomConfig { width, height, ..RoomConfig::default() }, table::schema());
-        build(&mut world, count, &mut Rng::with_seed(seed));
+        build(&mut world, count, &[], &mut Rng::with_seed(seed));
         world
     }
 }

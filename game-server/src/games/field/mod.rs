@@ -15,6 +15,7 @@
 mod bodies;
 mod bolts;
 mod fights;
+mod gates;
 mod heading;
 mod map;
 mod npcs;
@@ -33,6 +34,7 @@ use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::message::Action;
 use ambit_proto::schema::Schema;
+use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use self::bodies::Bodies;
@@ -41,6 +43,7 @@ use self::timers::{Timers, Wake};
 use self::walkers::Walkers;
 use crate::config::{Allowed, BadParameter, Parameter, Parameters};
 use crate::logic::game::{Game, GameInfo, Refusal};
+use crate::logic::gate::Gate;
 use crate::logic::world::World;
 use crate::saved::{self, BadState};
 
@@ -58,6 +61,12 @@ const PARAMETERS: &[Parameter] = &[
         default: "20",
         allowed: Allowed::Whole { min: 0, max: 20_000 },
         about: "wanderers; more take more processor time, and bytes where they are many",
+    },
+    Parameter {
+        key: "maps",
+        default: "1",
+        allowed: Allowed::Whole { min: 1, max: 16 },
+        about: "maps in a row, from west to east, with a gate in the middle of each border between two; each is a room of its own",
     },
     Parameter {
         key: "walk",
@@ -81,6 +90,7 @@ enum Dice {
 pub struct Field {
     obstacles: u32,
     npcs: u32,
+    maps: u32,
     walk: Walk,
     bodies: Bodies,
     walkers: Walkers,
@@ -105,6 +115,7 @@ impl Field {
         Self {
             obstacles,
             npcs,
+            maps: 1,
             walk: Walk::Played,
             bodies: Bodies::default(),
             walkers: Walkers::default(),
@@ -120,6 +131,12 @@ impl Field {
         Self { walk, ..self }
     }
 
+    /// The same as one of so many maps.
+    #[must_use]
+    pub fn with_maps(self, maps: u32) -> Self {
+        Self { maps, ..self }
+    }
+
     /// As the parameters say.
     pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         let (width, height) = parameters.size("size");
@@ -128,7 +145,12 @@ impl Field {
             let problem = format!("a map of {width}x{height} m has room for {most} at most, not {obstacles}");
             return Err(BadParameter::Conflict { key: "obstacles", problem });
         }
-        let field = Self::new(obstacles.min(most), parameters.whole("npcs") as u32);
+        let (map, maps) = (parameters.whole("map"), parameters.whole("maps"));
+        if map >= maps {
+            let problem = format!("maps={maps} has no map {map}: they are counted from 0");
+            return Err(BadParameter::Conflict { key: "map", problem });
+        }
+        let field = Self::new(obstacles.min(most), parameters.whole("npcs") as u32).with_maps(maps as u32);
         Ok(Box::new(field.with_walk(Walk::named(parameters.word("walk")))))
     }
 
@@ -159,7 +181,8 @@ impl Game for Field {
 
     fn start(&mut self, world: &mut World) {
         let mut rng = world.rng_for(Dice::Map as u64, 0);
-        map::build(world, self.obstacles, &mut rng);
+        let arrivals = if self.maps > 1 { gates::arrivals(world).to_vec() } else { Vec::new() };
+        map::build(world, self.obstacles, &arrivals, &mut rng);
         self.populate(world, self.npcs);
         self.settled = world.now();
     }
@@ -212,6 +235,24 @@ impl Game for Field {
             table::BOLT => self.bolts.flying.get(&object).is_none_or(|bolt| !bolt.hidden || bolt.caster == viewer),
             _ => true,
         }
+    }
+
+    fn gates(&self, world: &World) -> Vec<Gate> {
+        gates::gates(world, self.maps)
+    }
+
+    fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
+        self.carried(world, player)
+    }
+
+    fn arrive(&mut self, world: &mut World, player: PlayerId, name: &str, at: Position, carried: &[u8]) -> ObjectId {
+        self.settle(world);
+        if self.walk == Walk::Played {
+            return self.arrive_with(world, player, name, at, carried);
+        }
+        let avatar = self.join(world, player, name);
+        world.put_at(avatar, at);
+        avatar
     }
 
     fn save(&self) -> Option<Vec<u8>> {

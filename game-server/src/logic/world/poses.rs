@@ -38,6 +38,16 @@ impl World {
         self.replace_pose(object, Pose { flag, ..pose });
     }
 
+    /// Puts an object somewhere else, now and in no time, whatever says where it is: it stands there.
+    pub fn put_at(&mut self, object: ObjectId, to: Position) {
+        if !self.has_pose(object) {
+            return self.teleport(object, to);
+        }
+        let there = self.pose_format(object).pose(to, 0.0, 0.0);
+        let pose = Pose { at: there.at, ..self.pose(object) };
+        self.replace_pose(object, pose);
+    }
+
     /// Gives an object a pose that lies on the grid of its kind already.
     pub fn replace_pose(&mut self, object: ObjectId, pose: Pose) {
         let slot = self.pose_slot(object);

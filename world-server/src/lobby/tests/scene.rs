@@ -295,6 +295,11 @@ impl Scene {
         std::mem::take(&mut self.orders)
     }
 
+    /// Orders that are to be looked at again.
+    pub(super) fn put_back(&mut self, orders: Vec<(HostId, world_to_host::Body)>) {
+        self.orders.splice(..0, orders);
+    }
+
     /// The rooms that hosts were told to open since the last look.
     pub(super) fn opens(&mut self) -> Vec<(HostId, host::OpenRoom)> {
         let orders = self.orders().into_iter();

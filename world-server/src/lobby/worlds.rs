@@ -1,0 +1,510 @@
+//! Worlds of several maps: which map a member is on, and the way through a gate.
+//!
+//! What players create, join, see in the list, chat in and leave is one room: the world, which is also its first map. Each other map is a
+//! room too (`Room::zone`), with an id and a host of its own, opened when somebody wants to go there, and closed with the world. Words of hosts
+//! go in (`AtGate`, `Departed`, `Arrived`), orders (`OpenRoom`, `LetGo`, `Admit`, `Stay`) and tickets come out.
+//!
+//! A transfer has three steps, and is done in one place: here. `Opening`: a seat on the other map is taken, and the map is opened if it
+//! is not; the avatar plays on. `Leaving`: the room was told to let go. `Arriving`: it has done so, and what the avatar carries is kept here until
+//! the other room has it. Hosts say `Departed` and `Arrived` after what they say of the tick, so that a room which goes on elsewhere has
+//! let go, or admitted; what it was told and has not answered, it is told again (`go_on_with_transfers`).
+//!
+//! Invariants:
+//! 1. A member is on one map; on the way it has a seat on both. No map has more than its seats, which are counted here: on the first map
+//!    all members who are not elsewhere, on each other map its `Seats`.
+//! 2. What an avatar carries is in a room, or here, never in two rooms and never nowhere: if the other map is lost meanwhile the avatar comes
+//!    back to where it set out.
+//! 3. An order of a transfer has a number that is higher than any before, and may be given twice.
+//!
+//! Bound: one transfer a member, with `MAX_CARRIED_BYTES`; [`MAX_MAPS`] maps. Source: reference 003, section 2.1 (static zones).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::host::{
+    Admit, Arrived, AtGate, CloseRoom, Departed, LetGo, Stay, world_to_host,
+};
+use ambit_proto::host::MAX_CARRIED_BYTES;
+use ambit_proto::ids::{PlayerId, RoomId};
+use ambit_proto::time::LocalTime;
+
+use super::membership::parameters_of_game;
+use super::output::HostId;
+use super::placement::Wish;
+use super::refusal::Refusal;
+use super::room::{Phase, Room};
+use super::timers::Timer;
+use super::{Lobby, Output, output};
+
+/// Players on one map at most: a room parameter that is the lobby's. As many as the world has, if it is not given.
+pub(super) const MAP_SEATS: &str = "map-seats";
+/// Which map a room is: a parameter that the lobby gives, and nobody else.
+const MAP: &str = "map";
+/// Maps that a world may have. Hosts that say more are mistaken.
+const MAX_MAPS: u32 = 64;
+
+/// Which map of which world a room is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Zone {
+    pub(super) world: RoomId,
+    pub(super) map: u32,
+}
+
+/// What a room knows as the first map of its world.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    /// The other maps that are open, or about to be.
+    maps: BTreeMap<u32, RoomId>,
+    /// Where members are who have gone through a gate; all others are on the first map.
+    places: BTreeMap<PlayerId, Place>,
+    transfers: BTreeMap<PlayerId, Transfer>,
+}
+
+/// Where a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    room: RoomId,
+    /// What its tickets' incarnation is ahead of the room's, so that it grows with each change of place.
+    ahead: u32,
+}
+
+/// A member on the way to another map.
+#[derive(Clone, Debug, PartialEq)]
+struct Transfer {
+    number: u64,
+    from: RoomId,
+    to: RoomId,
+    /// Where on that map.
+    at: (f32, f32),
+    /// Where on the map it comes from.
+    back: (f32, f32),
+    step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    Opening,
+    Leaving,
+    Arriving {
+        carried: Vec<u8>,
+        /// The incarnation of the last ticket there can be for where it was.
+        incarnation: u32,
+    },
+}
+
+impl Room {
+    /// The room that players know: itself, or the first map.
+    pub(super) fn world_id(&self) -> RoomId {
+        self.zone.map_or(self.id, |zone| zone.world)
+    }
+
+    /// Which of the world's maps it is, from 0.
+    pub(super) fn map(&self) -> u32 {
+        self.zone.map_or(0, |zone| zone.map)
+    }
+
+    /// Players that one map takes.
+    pub(super) fn map_seats(&self) -> u32 {
+        let given = self.parameters.get(MAP_SEATS).and_then(|value| value.parse().ok());
+        given.unwrap_or(u32::MAX).min(self.seats.capacity())
+    }
+
+    /// Players on this map, those on the way from it and to it included.
+    pub(super) fn crowd(&self) -> u32 {
+        let World { places, transfers, .. } = &self.world;
+        let elsewhere = places.iter().filter(|(player, place)| {
+            let passes = transfers.get(player).is_some_and(|transfer| [transfer.from, transfer.to].contains(&self.id));
+            place.room != self.id && !passes
+        });
+        self.seats.taken() - elsewhere.count() as u32
+    }
+
+    /// What is to be placed.
+    pub(super) fn wish(&self) -> Wish<'_> {
+        Wish { game: &self.game, players: self.crowd(), world: self.world_id(), map: self.map() }
+    }
+
+    /// What the game is to know; which map it is, beside what the world was created with.
+    pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
+        let map = self.zone.map(|zone| (MAP.to_owned(), zone.map.to_string()));
+        parameters_of_game(&self.parameters).into_iter().chain(map).collect()
+    }
+}
+
+/// What hosts say of gates.
+impl Lobby {
+    /// A player stands in a gate: takes a seat on the other map, or says why not.
+    pub(super) fn at_gate(&mut self, now: LocalTime, host: HostId, wish: &AtGate) {
+        let (id, player) = (RoomId(wish.room), PlayerId(wish.player));
+        let Some(room) = self.rooms.get(id).filter(|room| room.phase == Phase::Running { host }) else { return };
+        let world = room.world_id();
+        if !self.is_on(player, id) {
+            // Whose departure that room does not remember.
+            return self.remove_from_game(player, id, ErrorCode::NotInRoom);
+        }
+        if let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) {
+            if transfer.step == Step::Leaving && transfer.from == id {
+                self.order_let_go(world, player);
+            }
+            return;
+        }
+        match self.seat_beyond(now, world, player, id, wish.map) {
+            Ok(to) => self.set_out(world, player, id, to, wish),
+            Err(refusal) => {
+                self.counters.refuse(refusal.code);
+                self.order_stay(id, player);
+                self.tell(player, output::error(refusal));
+            }
+        }
+    }
+
+    /// A player has left by a gate, or stays after all.
+    pub(super) fn departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
+        let (id, player) = (RoomId(departed.room), PlayerId(departed.player));
+        let Some(room) = self.rooms.get(id).filter(|room| room.hosted_by() == Some(host)) else { return };
+        let world = room.world_id();
+        let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) else { return };
+        if (transfer.number, transfer.from, &transfer.step) != (departed.number, id, &Step::Leaving) {
+            return;
+        }
+        let Some(carried) = departed.carried else { return self.call_off(world, player) };
+        if carried.len() > MAX_CARRIED_BYTES {
+            let message = format!("the game carries {} bytes, at most {MAX_CARRIED_BYTES} are possible", carried.len());
+            return self.put_out(now, player, Refusal::new(ErrorCode::ServerError, message));
+        }
+        let incarnation = self.place_of(world, player).map_or(0, |(_, incarnation)| incarnation);
+        self.transfer(world, player).step = Step::Arriving { carried, incarnation };
+        self.renumber_if_turned_back(world, player);
+        // Its tickets for that map are void.
+        self.remove_from_game(player, id, ErrorCode::ErrorUnspecified);
+        self.order_admit(world, player);
+    }
+
+    /// A player is on the other map.
+    pub(super) fn arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
+        let (id, player) = (RoomId(arrived.room), PlayerId(arrived.player));
+        let Some(room) = self.rooms.get(id).filter(|room| room.hosted_by() == Some(host)) else { return };
+        let (world, here) = (room.world_id(), room.incarnation);
+        let known = &mut self.rooms.at_mut(world).world;
+        let Some(Transfer { number, from, to, step: Step::Arriving { incarnation, .. }, .. }) =
+            known.transfers.get(&player)
+        else {
+            return;
+        };
+        if (*number, *to) != (arrived.number, id) {
+            return;
+        }
+        let (from, ahead) = (*from, (incarnation + 1).saturating_sub(here));
+        known.transfers.remove(&player);
+        known.places.insert(player, Place { room: id, ahead });
+        if from != id {
+            self.counters.crossings += 1;
+            self.free_map_seat(from, player);
+        }
+        self.send_ticket(now, player);
+    }
+}
+
+/// Where members are.
+impl Lobby {
+    /// The room that a member's avatar is in, and the incarnation that its tickets name; none on the way.
+    pub(super) fn place_of(&self, world: RoomId, player: PlayerId) -> Option<(RoomId, u32)> {
+        let known = &self.rooms.at(world).world;
+        if known.transfers.get(&player).is_some_and(|transfer| matches!(transfer.step, Step::Arriving { .. })) {
+            return None;
+        }
+        let place = known.places.get(&player).copied().unwrap_or(Place { room: world, ahead: 0 });
+        Some((place.room, self.rooms.at(place.room).incarnation + place.ahead))
+    }
+
+    /// Whether a host may speak of the player as of one in that room: there, or admitted there.
+    pub(super) fn is_on(&self, player: PlayerId, id: RoomId) -> bool {
+        let Some(world) = self.rooms.get(id).map(Room::world_id) else { return false };
+        if !self.rooms.at(world).seats.contains(player) {
+            return false;
+        }
+        match self.place_of(world, player) {
+            Some((place, _)) => place == id,
+            None => self.rooms.at(world).world.transfers.get(&player).is_some_and(|transfer| transfer.to == id),
+        }
+    }
+
+    /// The members whose avatars are on that map.
+    pub(super) fn who_is_on(&self, id: RoomId) -> Vec<PlayerId> {
+        self.rooms.at(id).seats.players().filter(|player| self.is_on(*player, id)).collect()
+    }
+
+    /// The hosts that know a member, and by which room.
+    pub(super) fn hosts_of(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
+        let rooms = self.rooms_of(world, player).into_iter();
+        rooms.filter_map(|id| self.rooms.get(id)?.hosted_by().map(|host| (id, host))).collect()
+    }
+
+    /// The rooms that a member is in, was in or is about to be in.
+    fn rooms_of(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
+        let World { places, transfers, .. } = &self.rooms.at(world).world;
+        let place = places.get(&player).map_or(world, |place| place.room);
+        let transfer = transfers.get(&player).map(|transfer| [transfer.from, transfer.to]);
+        transfer.into_iter().flatten().chain([place]).collect()
+    }
+
+    /// A member leaves the world: its seats on other maps than the first are free.
+    pub(super) fn leave_maps(&mut self, now: LocalTime, player: PlayerId, world: RoomId, reason: ErrorCode) {
+        for id in self.rooms_of(world, player) {
+            if id != world && self.rooms.get(id).is_some() {
+                self.rooms.at_mut(id).note_departure(now, player);
+                self.remove_from_game(player, id, reason);
+                self.free_map_seat(id, player);
+            }
+        }
+        let known = &mut self.rooms.at_mut(world).world;
+        known.places.remove(&player);
+        known.transfers.remove(&player);
+    }
+
+    /// Whether somebody may come in: newcomers begin on the first map.
+    pub(super) fn check_first_map(&self, world: RoomId) -> Result<(), Refusal> {
+        let room = self.rooms.at(world);
+        if room.crowd() < room.map_seats() || room.seats.taken() >= room.seats.capacity() {
+            return Ok(()); // What is wrong with the room itself is said elsewhere.
+        }
+        let message = format!("all {} seats of the first map of room {world} are taken; try again", room.map_seats());
+        Err(Refusal::new(ErrorCode::RoomFull, message))
+    }
+}
+
+/// The way through a gate.
+impl Lobby {
+    /// Takes a seat on the map that a gate of `from` leads to, and has that map opened if it is not.
+    fn seat_beyond(
+        &mut self,
+        now: LocalTime,
+        world: RoomId,
+        player: PlayerId,
+        from: RoomId,
+        map: u32,
+    ) -> Result<RoomId, Refusal> {
+        let closed = |why: String| Refusal::new(ErrorCode::Blocked, format!("this gate is closed: {why}"));
+        if self.draining {
+            return Err(closed("the server is shutting down".to_owned()));
+        }
+        if map >= MAX_MAPS || self.rooms.at(from).map() == map {
+            return Err(closed(format!("it leads to map {map}, where no gate of this map can lead")));
+        }
+        let to = match map {
+            0 => world,
+            _ => match self.rooms.at(world).world.maps.get(&map) {
+                Some(to) => *to,
+                None => self.open_map(now, world, map)?,
+            },
+        };
+        let room = self.rooms.at_mut(to);
+        if room.crowd() >= room.map_seats() {
+            let message =
+                format!("all {} seats of map {map} are taken; step out of the gate and try again", room.map_seats());
+            return Err(Refusal::new(ErrorCode::RoomFull, message));
+        }
+        if room.zone.is_some() {
+            room.seats.take(player).expect("less than the seats are taken");
+        }
+        Ok(to)
+    }
+
+    fn open_map(&mut self, now: LocalTime, world: RoomId, map: u32) -> Result<RoomId, Refusal> {
+        if self.rooms.len() >= self.config.max_rooms {
+            let message = format!("this gate is closed: the server has its {} rooms", self.config.max_rooms);
+            return Err(Refusal::new(ErrorCode::TooManyRooms, message));
+        }
+        let id = self.rooms.add_map(world, map);
+        let candidates = self.hosts.candidates(&self.rooms);
+        let Some(host) = self.placement.place(self.rooms.at(id).wish(), &candidates) else {
+            self.rooms.remove(id);
+            let message = "this gate is closed: no game server takes another map at the moment; try again later";
+            return Err(Refusal::new(ErrorCode::NoHostAvailable, message));
+        };
+        self.rooms.at_mut(world).world.maps.insert(map, id);
+        self.rooms.at_mut(id).phase = Phase::Opening { host, starter: None };
+        self.order_open(now, id, host, None);
+        Ok(id)
+    }
+
+    fn set_out(&mut self, world: RoomId, player: PlayerId, from: RoomId, to: RoomId, wish: &AtGate) {
+        self.counters.transfers += 1;
+        let transfer = Transfer {
+            number: self.counters.transfers,
+            from,
+            to,
+            at: (wish.x, wish.y),
+            back: (wish.from_x, wish.from_y),
+            step: Step::Opening,
+        };
+        let known = &mut self.rooms.at_mut(world).world;
+        known.places.entry(player).or_insert(Place { room: world, ahead: 0 });
+        known.transfers.insert(player, transfer);
+        if matches!(self.rooms.at(to).phase, Phase::Running { .. }) {
+            self.order_let_go(world, player);
+        }
+    }
+
+    /// A room runs, here or elsewhere than before: what it has to do for transfers is said (again).
+    pub(super) fn go_on_with_transfers(&mut self, id: RoomId) {
+        let world = self.rooms.at(id).world_id();
+        let transfers = self.rooms.at(world).world.transfers.iter();
+        let concerned = transfers.filter(|(_, transfer)| transfer.from == id || transfer.to == id);
+        for player in concerned.map(|(player, _)| *player).collect::<Vec<_>>() {
+            let transfer = self.transfer(world, player);
+            match transfer.step {
+                Step::Opening if transfer.to == id => self.order_let_go(world, player),
+                Step::Leaving if transfer.from == id => self.order_let_go(world, player),
+                Step::Arriving { .. } if transfer.to == id => self.order_admit(world, player),
+                _ => {}
+            }
+        }
+    }
+
+    /// A transfer will not be: the player stays where it is.
+    fn call_off(&mut self, world: RoomId, player: PlayerId) {
+        let Some(transfer) = self.rooms.at_mut(world).world.transfers.remove(&player) else { return };
+        if transfer.to != transfer.from {
+            self.free_map_seat(transfer.to, player);
+        }
+    }
+
+    /// A map of a world is gone, and the world goes on. Who was on it is in the lobby, with the reason; who was on the way to it stays, or comes
+    /// back.
+    pub(super) fn lose_map(&mut self, now: LocalTime, id: RoomId, why: &Refusal) {
+        let on_it = self.who_is_on(id);
+        let Some(room) = self.rooms.at(id).zone else { return };
+        let lost = self.forget_map(id);
+        self.rooms.at_mut(room.world).world.maps.remove(&room.map);
+        for player in lost.seats.players() {
+            let Some(transfer) = self.rooms.at_mut(room.world).world.transfers.get_mut(&player) else { continue };
+            if transfer.to != id {
+                continue;
+            }
+            match transfer.step {
+                Step::Opening => {
+                    let from = transfer.from;
+                    self.call_off(room.world, player);
+                    self.order_stay(from, player);
+                    self.tell(player, output::error(why.clone()));
+                }
+                Step::Leaving => (transfer.to, transfer.at) = (transfer.from, transfer.back),
+                Step::Arriving { .. } => {
+                    (transfer.to, transfer.at) = (transfer.from, transfer.back);
+                    self.renumber_if_turned_back(room.world, player);
+                    self.order_admit(room.world, player);
+                }
+            }
+        }
+        for player in on_it.into_iter().chain(self.homeless_in(room.world)).collect::<BTreeSet<_>>() {
+            let still_there = self.rooms.get(room.world).is_some_and(|world| world.seats.contains(player));
+            let is_safe = still_there && self.is_safe(room.world, player);
+            if still_there && !is_safe {
+                self.put_out(now, player, why.clone());
+            }
+        }
+    }
+
+    /// Who comes back to where it set out comes by another transfer than it left by.
+    fn renumber_if_turned_back(&mut self, world: RoomId, player: PlayerId) {
+        let next = self.counters.transfers + 1;
+        let transfer = self.transfer(world, player);
+        if transfer.to == transfer.from {
+            transfer.number = next;
+            self.counters.transfers = next;
+        }
+    }
+
+    /// Members whose avatar is in no room that there is, and on the way to none.
+    fn homeless_in(&self, world: RoomId) -> Vec<PlayerId> {
+        let places = self.rooms.at(world).world.places.keys().copied();
+        places.filter(|player| !self.is_safe(world, *player)).collect()
+    }
+
+    fn is_safe(&self, world: RoomId, player: PlayerId) -> bool {
+        let World { places, transfers, .. } = &self.rooms.at(world).world;
+        let room = match transfers.get(&player) {
+            Some(Transfer { to, step: Step::Arriving { .. }, .. }) => *to,
+            _ => places.get(&player).map_or(world, |place| place.room),
+        };
+        self.rooms.get(room).is_some()
+    }
+
+    /// A world is gone: so are its other maps.
+    pub(super) fn close_maps(&mut self, world: &Room, reason: ErrorCode) {
+        for &id in world.world.maps.values() {
+            if let Some(host) = self.rooms.at(id).hosted_by() {
+                let close = CloseRoom { room: id.0, reason: reason.into() };
+                self.outbox.host(host, world_to_host::Body::CloseRoom(close));
+            }
+            self.forget_map(id);
+        }
+    }
+
+    fn forget_map(&mut self, id: RoomId) -> Room {
+        self.pool_changed = true;
+        self.timers.cancel(Timer::Opening(id));
+        self.outbox.push(Output::Forget { room: id });
+        self.rooms.remove(id).expect("a world knows maps that there are")
+    }
+
+    /// The first map counts by who is elsewhere.
+    fn free_map_seat(&mut self, id: RoomId, player: PlayerId) {
+        if let Some(room) = self.rooms.get_mut(id).filter(|room| room.zone.is_some()) {
+            room.seats.free(player);
+        }
+    }
+
+    fn transfer(&mut self, world: RoomId, player: PlayerId) -> &mut Transfer {
+        self.rooms.at_mut(world).world.transfers.get_mut(&player).expect("a transfer that is under way")
+    }
+
+    fn order_let_go(&mut self, world: RoomId, player: PlayerId) {
+        let transfer = self.transfer(world, player);
+        transfer.step = Step::Leaving;
+        let (from, number) = (transfer.from, transfer.number);
+        self.order(from, world_to_host::Body::LetGo(LetGo { room: from.0, player: player.0, number }));
+    }
+
+    fn order_admit(&mut self, world: RoomId, player: PlayerId) {
+        let name = self.players.at(player).name().as_str().to_owned();
+        let transfer = self.transfer(world, player);
+        let Step::Arriving { carried, .. } = &transfer.step else { return };
+        let (to, (x, y)) = (transfer.to, transfer.at);
+        let admit = Admit {
+            room: to.0,
+            player: player.0,
+            number: transfer.number,
+            name,
+            x,
+            y,
+            carried: carried.clone(),
+        };
+        self.order(to, world_to_host::Body::Admit(admit));
+    }
+
+    fn order_stay(&mut self, id: RoomId, player: PlayerId) {
+        self.order(id, world_to_host::Body::Stay(Stay { room: id.0, player: player.0 }));
+    }
+
+    /// Tells the host of a room that runs; one that is about to run is told then.
+    fn order(&mut self, id: RoomId, body: world_to_host::Body) {
+        if let Some(Phase::Running { host }) = self.rooms.get(id).map(|room| room.phase) {
+            self.outbox.host(host, body);
+        }
+    }
+}
+
+/// Whether the world's parameters are such as the lobby can do.
+pub(super) fn check_map_seats(parameters: &BTreeMap<String, String>) -> Result<(), String> {
+    if parameters.contains_key(MAP) {
+        return Err(format!("{MAP}= is the server's own: a world begins with its first map"));
+    }
+    match parameters.get(MAP_SEATS) {
+        Some(value) if !value.parse::<u32>().is_ok_and(|seats| seats > 0) => {
+            Err(format!("{MAP_SEATS}= takes a whole number from 1 up, not {:?}", value.chars().take(20).collect::<String>()))
+        }
+        _ => Ok(()),
+    }
+}
