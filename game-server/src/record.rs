@@ -355,7 +355,13 @@ mod tests {
             Input::Budget { client: None, bytes_per_s: 32_000 },
             Input::LetGo { player, number: 9 },
             Input::Stay { player },
-            Input::Admit { player, number: 10, name: "bob".to_owned(), at: Position::new(1.5, -0.0, 2.0), carried: vec![4] },
+            Input::Admit {
+                player,
+                number: 10,
+                name: "bob".to_owned(),
+                at: Position::new(1.5, -0.0, 2.0),
+                carried: vec![4],
+            },
             Input::Lost { client },
             Input::Remove { player },
         ]

@@ -188,6 +188,8 @@ pub struct Started {
     pub address: String,
     /// Whether the connection was there before and had broken.
     pub again: bool,
+    /// Which of the world's maps this is, from 0; another one than before: the player has gone through a gate.
+    pub map_number: u32,
     /// Room time.
     pub t: GameTime,
     /// The local lag: what is commanded at `t` takes effect at `t + delay`.

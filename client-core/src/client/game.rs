@@ -10,7 +10,8 @@
 //!    the player is told and stays in the lobby. A lobby that is away costs no attempt: without a ticket there is none.
 //! 3. Command numbers ascend over reconnects.
 //! 4. A ticket of a later incarnation says that the room goes on at another host: the player goes there at once, and sees what is known of
-//!    the room until the first word from there. What is commanded meanwhile waits, and what was not confirmed is said again.
+//!    the room until the first word from there. What is commanded meanwhile waits, and what was not confirmed is said again; unless
+//!    it is another map, where all that means nothing.
 //!
 //! Source: `proto/ambit/game.proto`; design, section 3.
 
@@ -82,6 +83,9 @@ pub enum CommandError {
     /// Too many commands wait for the host: it confirms nothing.
     #[error("too many commands wait for the game host")]
     TooMany,
+    /// The player is on the way to another map.
+    #[error("on the way to another map; wait until it is there")]
+    OnTheWay,
     /// The action is longer than a message may be.
     #[error("an action has at most {} bytes", message::MAX_CUSTOM_BYTES)]
     TooLong,
@@ -104,6 +108,10 @@ pub struct GameSession<F: Factory> {
     started: bool,
     /// Of the host that was called last.
     incarnation: u32,
+    /// The map that it runs.
+    map: u32,
+    /// Whether what is shown is another map than that.
+    crosses: bool,
     /// What is shown of a room that goes on elsewhere, until that host is heard.
     moved: Option<Box<Play<F::View>>>,
     /// What was commanded meanwhile.
@@ -157,6 +165,8 @@ impl<F: Factory> GameSession<F> {
             last_command: 0,
             started: false,
             incarnation: 0,
+            map: 0,
+            crosses: false,
             moved: None,
             waiting: Vec::new(),
             out: Out::default(),
@@ -169,14 +179,20 @@ impl<F: Factory> GameSession<F> {
         match &self.state {
             State::Out | State::Seeking { .. } => self.call(ticket),
             State::Connecting(_) | State::Joining { .. } if is_elsewhere => {
+                if ticket.map != self.map {
+                    (self.crosses, self.waiting) = (true, Vec::new());
+                }
                 self.output(GameOutput::Close);
                 self.call(ticket);
             }
             State::Playing(_) if is_elsewhere => {
                 if let State::Playing(play) = std::mem::replace(&mut self.state, State::Out) {
-                    // The next host knows which of them the last one has carried out.
-                    self.waiting = play.unconfirmed(now);
-                    self.out.stats.commands -= self.waiting.len() as u64;
+                    self.crosses = ticket.map != self.map;
+                    if !self.crosses {
+                        // The next host knows which of them the last one has carried out.
+                        self.waiting = play.unconfirmed(now);
+                        self.out.stats.commands -= self.waiting.len() as u64;
+                    }
                     self.moved = Some(play);
                 }
                 self.output(GameOutput::Close);
@@ -223,6 +239,7 @@ impl<F: Factory> GameSession<F> {
         match &mut self.state {
             State::Playing(play) => play.command(now, command, &mut self.out)?,
             _ if self.moved.is_none() => return Err(CommandError::NotPlaying),
+            _ if self.crosses => return Err(CommandError::OnTheWay),
             _ if self.waiting.len() >= MOST_WAITING => return Err(CommandError::TooMany),
             _ => self.waiting.push(command),
         }
@@ -377,7 +394,7 @@ impl<F: Factory> GameSession<F> {
 
     fn handle_joined(&mut self, now: LocalTime, joined: pb::Joined) {
         let State::Joining { since, ticket } = &self.state else { return };
-        let (since, room, address) = (*since, ticket.room, ticket.address.clone());
+        let (since, room, map_number, address) = (*since, ticket.room, ticket.map, ticket.address.clone());
         let rules = match Rules::try_from(joined) {
             Ok(rules) => rules,
             Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
@@ -390,6 +407,7 @@ impl<F: Factory> GameSession<F> {
             room,
             address,
             again,
+            map_number,
             t: play.room_time(now),
             delay: play.rules().delay,
             tick_hz: play.rules().tick_hz,
@@ -412,7 +430,7 @@ impl<F: Factory> GameSession<F> {
     }
 
     fn call(&mut self, ticket: Ticket) {
-        self.incarnation = ticket.incarnation;
+        (self.incarnation, self.map) = (ticket.incarnation, ticket.map);
         let (address, certificate_sha256) = (ticket.address.clone(), ticket.certificate_sha256);
         self.state = State::Connecting(ticket);
         self.output(GameOutput::Connect { address, certificate_sha256 });

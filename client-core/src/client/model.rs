@@ -118,8 +118,10 @@ pub struct Ticket {
     pub certificate_sha256: [u8; 32],
     /// What the host is shown.
     pub ticket: Vec<u8>,
-    /// How often the room was given to a host: a higher one than before says that it goes on elsewhere.
+    /// How often the player's place has changed its host: a higher one than before says that the game goes on elsewhere.
     pub incarnation: u32,
+    /// Which of the world's maps the player is on, from 0.
+    pub map: u32,
 }
 
 impl From<pb::GameInfo> for GameInfo {
@@ -164,10 +166,10 @@ impl TryFrom<pb::Ticket> for Ticket {
     type Error = BadTicket;
 
     fn try_from(ticket: pb::Ticket) -> Result<Self, BadTicket> {
-        let pb::Ticket { room, address, certificate_sha256, ticket, incarnation } = ticket;
+        let pb::Ticket { room, address, certificate_sha256, ticket, incarnation, map } = ticket;
         let length = certificate_sha256.len();
         let certificate_sha256 = certificate_sha256.try_into().map_err(|_| BadTicket(length))?;
-        Ok(Ticket { room: RoomId(room), address, certificate_sha256, ticket, incarnation })
+        Ok(Ticket { room: RoomId(room), address, certificate_sha256, ticket, incarnation, map })
     }
 }
 

@@ -105,7 +105,7 @@ pub fn ms(time: GameTime) -> u64 {
 
 fn started(started: &Started) -> Json {
     json!({
-        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.again, "address": started.address,
+        "ev": "started", "room": started.room.0, "t": ms(started.t), "again": started.again, "map": started.map_number, "address": started.address,
         "game": started.game, "delay": started.delay.as_millis() as u64, "tick": started.tick_hz, "width": started.map.width_m,
         "height": started.map.height_m, "cell": started.map.cell_m, "inner": started.map.inner, "outer": started.map.outer, "spells": started.spells,
     })

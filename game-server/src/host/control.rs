@@ -166,7 +166,9 @@ impl Control<'_> {
             world_to_host::Body::LetGo(LetGo { room, player, number }) => {
                 self.cross(room, Input::LetGo { player: PlayerId(player), number });
             }
-            world_to_host::Body::Stay(Stay { room, player }) => self.cross(room, Input::Stay { player: PlayerId(player) }),
+            world_to_host::Body::Stay(Stay { room, player }) => {
+                self.cross(room, Input::Stay { player: PlayerId(player) })
+            }
             world_to_host::Body::Admit(Admit { room, player, number, name, x, y, carried }) => {
                 let at = Position::on_ground(x, y);
                 self.cross(room, Input::Admit { player: PlayerId(player), number, name, at, carried });

@@ -11,6 +11,7 @@ use ambit_proto::wire;
 use super::*;
 
 mod crowd;
+mod gates;
 mod herd;
 mod mirror;
 mod poses;

@@ -120,6 +120,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             certificate_sha256: vec![8; 32],
             ticket: vec![1, 2, 3],
             incarnation: 2,
+            map: 1,
         }),
         Body::Goodbye(world::Goodbye { code: 26, message: "draining".into() }),
         Body::PlayerChange(world::PlayerChange { room: 5, players: vec![player()], gone: vec![4, 300] }),
@@ -221,6 +222,9 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         Body::Beat(host::Beat {}),
         Body::RoomSaved(host::RoomSaved { room: 5, at_us: 50_000, state: vec![1, 2, 3] }),
         Body::RoomTick(tick()),
+        Body::AtGate(host::AtGate { room: 5, player: 3, map: 1, x: 5.0, y: 100.0, from_x: 199.0, from_y: 98.5 }),
+        Body::Departed(host::Departed { room: 5, player: 3, number: 7, carried: Some(vec![1]) }),
+        Body::Arrived(host::Arrived { room: 6, player: 3, number: 7 }),
     ]
 }
 

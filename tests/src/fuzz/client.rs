@@ -187,6 +187,7 @@ fn first_words() -> [(u64, world_to_client::Body); 3] {
         certificate_sha256: vec![5; 32],
         ticket: b"let me in".to_vec(),
         incarnation: 1,
+        map: 0,
     };
     [
         (1, world_to_client::Body::Welcome(welcome)),

@@ -14,9 +14,11 @@ use ambit_game_server::ticket::TicketVerifier;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{ClientToGame, GameToClient, Joined, Out, client_to_game, game_to_client};
 use ambit_proto::control::host::{
-    HostReady, HostToWorld, PlayerOut, RoomClosed, RoomOpened, WorldToHost, host_to_world, world_to_host,
+    Arrived, AtGate, Departed, HostReady, HostToWorld, PlayerOut, RoomClosed, RoomOpened, WorldToHost, host_to_world,
+    world_to_host,
 };
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
+use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
 use bytes::Bytes;
 
@@ -142,11 +144,27 @@ impl SimHost {
                     room.inputs.push(Input::Rename { player: PlayerId(order.player), name: order.name });
                 }
             }
+            world_to_host::Body::LetGo(order) => {
+                let input = Input::LetGo { player: PlayerId(order.player), number: order.number };
+                self.cross(order.room, input);
+            }
+            world_to_host::Body::Stay(order) => self.cross(order.room, Input::Stay { player: PlayerId(order.player) }),
+            world_to_host::Body::Admit(order) => {
+                let (player, at) = (PlayerId(order.player), Position::on_ground(order.x, order.y));
+                let (number, name, carried) = (order.number, order.name, order.carried);
+                self.cross(order.room, Input::Admit { player, number, name, at, carried });
+            }
             world_to_host::Body::Drain(_) => {
                 for id in self.rooms.keys().copied().collect::<Vec<_>>() {
                     self.close_room(id, ErrorCode::Draining);
                 }
             }
+        }
+    }
+
+    fn cross(&mut self, room: u64, input: Input) {
+        if let Some(room) = self.rooms.get_mut(&RoomId(room)) {
+            room.inputs.push(input);
         }
     }
 
@@ -224,6 +242,22 @@ impl SimHost {
                     player: player.0,
                     reason: reason.into(),
                 }));
+            }
+            Output::AtGate { player, map, at, from } => {
+                let (room, player) = (id.0, player.0);
+                let wish = AtGate { room, player, map, x: at.x, y: at.y, from_x: from.x, from_y: from.y };
+                self.tell(host_to_world::Body::AtGate(wish));
+            }
+            Output::Departed { player, number, carried } => {
+                let departed = Departed { room: id.0, player: player.0, number, carried };
+                self.tell(host_to_world::Body::Departed(departed));
+            }
+            Output::Arrived { player, number } => {
+                self.tell(host_to_world::Body::Arrived(Arrived { room: id.0, player: player.0, number }));
+            }
+            // The client closes the connection itself.
+            Output::Elsewhere { client } => {
+                room.clients.remove(&client);
             }
             Output::Finished => {
                 let reason = ErrorCode::RoomClosed.into();
@@ -362,7 +396,10 @@ pub fn digest(now: GameTime, outputs: &[Output], hash: &mut DefaultHasher) {
     for output in outputs {
         match output {
             Output::Datagram { client, bytes } => (client, bytes).hash(hash),
-            Output::Superseded { client } | Output::Deaf { client } => client.hash(hash),
+            Output::Superseded { client } | Output::Deaf { client } | Output::Elsewhere { client } => client.hash(hash),
+            Output::AtGate { player, map, .. } => (player, map).hash(hash),
+            Output::Departed { player, number, carried } => (player, number, carried).hash(hash),
+            Output::Arrived { player, number } => (player, number).hash(hash),
             Output::PlayerOut { player, .. } => player.hash(hash),
             Output::Finished => {}
         }

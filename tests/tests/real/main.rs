@@ -7,3 +7,4 @@ mod failover;
 mod processes;
 mod server;
 mod truth;
+mod worlds;

@@ -16,3 +16,4 @@ mod loss;
 mod prediction;
 mod script;
 mod throng;
+mod worlds;

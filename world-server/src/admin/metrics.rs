@@ -61,6 +61,7 @@ impl Figures {
         out.counter("rooms_started", "Rooms started", lobby.rooms_started)?;
         out.gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
         out.counter("rooms_moved", "Rooms that lost their host and were to go on elsewhere", lobby.rooms_moved)?;
+        out.counter("crossings", "Players who have gone through a gate to another map", lobby.crossings)?;
         out.counter("hosts_refused", "Hosts that were refused", lobby.hosts_refused)?;
         out.counter("tickets_issued", "Tickets issued", lobby.tickets)?;
         out.counter("chats", "Chat messages", lobby.chats)?;

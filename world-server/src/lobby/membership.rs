@@ -307,7 +307,11 @@ pub(super) fn must_be_ready(room: &Room) -> bool {
 
 /// The parameters that the game is to see.
 pub(super) fn parameters_of_game(parameters: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    parameters.iter().filter(|(name, _)| *name != READY && *name != MAP_SEATS).map(|(name, value)| (name.clone(), value.clone())).collect()
+    parameters
+        .iter()
+        .filter(|(name, _)| *name != READY && *name != MAP_SEATS)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 pub(super) fn room_left(room: RoomId, why: Refusal) -> Body {

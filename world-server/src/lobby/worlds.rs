@@ -21,9 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{
-    Admit, Arrived, AtGate, CloseRoom, Departed, LetGo, Stay, world_to_host,
-};
+use ambit_proto::control::host::{Admit, Arrived, AtGate, CloseRoom, Departed, LetGo, Stay, world_to_host};
 use ambit_proto::host::MAX_CARRIED_BYTES;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -386,8 +384,11 @@ impl Lobby {
                 Step::Opening => {
                     let from = transfer.from;
                     self.call_off(room.world, player);
-                    self.order_stay(from, player);
-                    self.tell(player, output::error(why.clone()));
+                    // Whose host died before it was open is not refused: the wish is said again, and another host opens the map.
+                    if why.code != ErrorCode::HostDied {
+                        self.order_stay(from, player);
+                        self.tell(player, output::error(why.clone()));
+                    }
                 }
                 Step::Leaving => (transfer.to, transfer.at) = (transfer.from, transfer.back),
                 Step::Arriving { .. } => {
@@ -472,15 +473,8 @@ impl Lobby {
         let transfer = self.transfer(world, player);
         let Step::Arriving { carried, .. } = &transfer.step else { return };
         let (to, (x, y)) = (transfer.to, transfer.at);
-        let admit = Admit {
-            room: to.0,
-            player: player.0,
-            number: transfer.number,
-            name,
-            x,
-            y,
-            carried: carried.clone(),
-        };
+        let admit =
+            Admit { room: to.0, player: player.0, number: transfer.number, name, x, y, carried: carried.clone() };
         self.order(to, world_to_host::Body::Admit(admit));
     }
 
@@ -502,9 +496,10 @@ pub(super) fn check_map_seats(parameters: &BTreeMap<String, String>) -> Result<(
         return Err(format!("{MAP}= is the server's own: a world begins with its first map"));
     }
     match parameters.get(MAP_SEATS) {
-        Some(value) if !value.parse::<u32>().is_ok_and(|seats| seats > 0) => {
-            Err(format!("{MAP_SEATS}= takes a whole number from 1 up, not {:?}", value.chars().take(20).collect::<String>()))
-        }
+        Some(value) if !value.parse::<u32>().is_ok_and(|seats| seats > 0) => Err(format!(
+            "{MAP_SEATS}= takes a whole number from 1 up, not {:?}",
+            value.chars().take(20).collect::<String>()
+        )),
         _ => Ok(()),
     }
 }

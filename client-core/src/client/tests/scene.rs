@@ -288,7 +288,7 @@ pub(super) fn schema() -> Schema {
 
 pub(super) fn ticket(room: u64) -> pb::Ticket {
     let address = "0.0.0.0:7777".to_owned();
-    pb::Ticket { room, address, certificate_sha256: vec![5; 32], ticket: b"let me in".to_vec(), incarnation: 1 }
+    pb::Ticket { room, address, certificate_sha256: vec![5; 32], ticket: b"let me in".to_vec(), incarnation: 1, map: 0 }
 }
 
 pub(super) fn ms(ms: u64) -> Duration {

@@ -62,6 +62,7 @@ impl Server {
                     certificate_sha256: fingerprint.0.to_vec(),
                     ticket: b"let me in".to_vec(),
                     incarnation: 1,
+                    map: 0,
                 });
                 tokio::spawn(async move {
                     match alpn(&connection) {

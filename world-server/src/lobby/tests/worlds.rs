@@ -63,9 +63,11 @@ fn a_world_is_one_room_in_the_list_in_chat_and_for_who_leaves() {
     assert_eq!(scene.members(&bob), "bob*");
     // The world ends with its last member, and so does each map.
     scene.ask(bob.conn, leave());
-    assert!(scene.orders().iter().any(|(host, body)| {
-        *host == SECOND && matches!(body, order::Body::CloseRoom(close) if close.room == map)
-    }));
+    assert!(
+        scene.orders().iter().any(|(host, body)| {
+            *host == SECOND && matches!(body, order::Body::CloseRoom(close) if close.room == map)
+        })
+    );
     assert_eq!(scene.forgotten, [map, world]);
     assert_eq!(scene.lobby.stats().rooms, 0);
 }
@@ -126,6 +128,16 @@ fn a_map_that_can_not_be_opened_keeps_nobody_waiting() {
     assert_eq!(code, ErrorCode::BadParameter);
     assert!(message.contains("no such map"), "{message}");
     assert!(matches!(scene.order_for(FIRST), order::Body::Stay(_)));
+    // One whose host dies meanwhile is opened by another when the wish is said again.
+    scene.at_gate(FIRST, world, &ann, 1);
+    let third = scene.host(3, 8);
+    scene.orders();
+    scene.lose_host(SECOND, "killed");
+    assert_eq!((scene.news(&ann), scene.orders()), (vec![], vec![]));
+    scene.at_gate(FIRST, world, &ann, 1);
+    scene.lose_host(third, "killed");
+    scene.host(2, 8);
+    scene.orders();
     // One that does not answer is given up after a while.
     scene.at_gate(FIRST, world, &ann, 1);
     scene.pass(seconds(11));

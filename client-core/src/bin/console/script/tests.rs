@@ -370,6 +370,7 @@ fn started() -> ViewEvent {
         room: RoomId(1),
         address: "127.0.0.1:7777".into(),
         again: false,
+        map_number: 0,
         t: GameTime::ZERO,
         delay: Duration::from_millis(150),
         tick_hz: 20,
