@@ -360,6 +360,9 @@ impl GameServer {
         self.setup.shared.counters.skipped(self.setup.pulse.take_skipped());
         if let Some(inlet) = self.setup.shared.rooms.get(&self.setup.id) {
             inlet.set_players(stats.players);
+            if stats.ticks.is_multiple_of(u64::from(self.setup.room.config().tick_hz)) {
+                inlet.set_load(self.setup.room.loads().regions());
+            }
         }
         self.reported.clone_from(stats);
     }

@@ -34,6 +34,7 @@ use crate::logic::done::Done;
 use crate::logic::game::{Game, Refusal};
 use crate::logic::world::{Change, Taken, TraceLine, World};
 use crate::network::hearing::Heard;
+use crate::network::loads::CellLoads;
 use crate::network::{Arrival, Eyes, Moment, Network};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
@@ -284,6 +285,7 @@ pub struct Room {
     names: BTreeMap<PlayerId, String>,
     /// Who joined at this tick and sees nothing yet.
     arrivals: Vec<Arrival>,
+    loads: CellLoads,
     gates: Gates,
     /// What players at gates have come to, since the tick began.
     said: Vec<Output>,
@@ -305,6 +307,7 @@ impl Room {
         Room {
             world: World::new(&config, schema.clone()),
             network: Network::new(&config, schema),
+            loads: CellLoads::new(config.grid()),
             config,
             game,
             seats: BTreeMap::new(),
@@ -369,6 +372,7 @@ impl Room {
         }
         room.game.restore(&mut room.world, &game)?;
         room.network = Network::new(&room.config, room.game.schema());
+        room.loads = CellLoads::new(room.config.grid());
         room.stats = RoomStats::default();
         Ok(room)
     }
@@ -420,6 +424,11 @@ impl Room {
     /// Who is told what, for checks from outside.
     pub fn network(&self) -> &Network {
         &self.network
+    }
+
+    /// What each part of the map costs.
+    pub fn loads(&self) -> &CellLoads {
+        &self.loads
     }
 
     /// The rules, for checks from outside.
@@ -715,6 +724,7 @@ impl Room {
     /// Lets the network know what has changed, and the newcomers see.
     fn publish(&mut self, moment: Moment) {
         self.world.drain_changes(&mut self.changes);
+        self.loads.note(moment.now, &self.changes, &self.world);
         let eyes = Eyes { game: &*self.game, world: &self.world };
         self.network.apply(moment, &self.changes, &self.arrivals, &eyes, &mut self.stats);
         self.arrivals.clear();

@@ -12,7 +12,7 @@ use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
     Admit, Beat, Configure, HostReady, HostStats, HostToWorld, LetGo, OpenRoom, RemovePlayer, RenamePlayer, Resume,
-    RoomOpened, Stay, WorldToHost, host_to_world, world_to_host,
+    RoomLoad, RoomOpened, Stay, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
@@ -35,6 +35,7 @@ use crate::clock_thread::{Pulse, RoomClock, TickSchedule};
 use crate::config::RoomConfig;
 use crate::keeper::Keeper;
 use crate::logic::game::Game;
+use crate::network::loads::{Load, Regions};
 use crate::record::Header;
 use crate::room::{Accepted, Input, Room};
 use crate::room_files::RoomFiles;
@@ -43,6 +44,9 @@ use crate::ticket::TicketVerifier;
 
 /// Ticks that a room which goes on from elsewhere has missed and makes good; of more it misses the rest: ten seconds at 20 Hz.
 const MOST_MISSED: u32 = 200;
+
+/// Rooms of which a report says what their regions cost: those that a cut would be for.
+const MOST_LOADS: usize = 16;
 
 /// How long a host that closes its rooms waits for the last clients to be told.
 const DRAIN_WITHIN: Duration = Duration::from_secs(2);
@@ -323,8 +327,31 @@ impl Control<'_> {
                 .map(|verifier| verifier.refused().map(|(reason, count)| (reason.name().to_owned(), count)).collect())
                 .unwrap_or_default(),
             cpu_permille: self.cpu.permille(),
+            room_loads: self.room_loads(),
             ..self.shared.counters.read()
         }
+    }
+
+    /// Of the rooms that have most to bear.
+    fn room_loads(&self) -> Vec<RoomLoad> {
+        let loads = self.shared.rooms.iter().map(|inlet| (*inlet.key(), inlet.load()));
+        let mut loads: Vec<_> = loads.filter(|(_, regions)| !regions.loads.is_empty()).collect();
+        loads.sort_by_key(|(room, regions)| {
+            let total = regions.total();
+            (std::cmp::Reverse((total.changes, total.objects)), *room)
+        });
+        loads.truncate(MOST_LOADS);
+        let figures = |regions: &Regions, of: fn(&Load) -> u32| regions.loads.iter().map(of).collect();
+        let said = loads.iter().map(|(room, regions)| RoomLoad {
+            room: room.0,
+            columns: regions.columns.into(),
+            rows: regions.rows.into(),
+            edge_cells: regions.edge_cells.into(),
+            objects: figures(regions, |load| load.objects),
+            players: figures(regions, |load| load.players),
+            changes: figures(regions, |load| load.changes),
+        });
+        said.collect()
     }
 
     fn ready(&self) -> HostReady {

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use crate::actor::GameServer;
 use crate::clock_thread::RoomClock;
 use crate::host::counters::{Counters, Drop};
+use crate::network::loads::Regions;
 
 /// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second, fifty times what a
 /// client sends. What is beyond it goes, as if the path had lost it.
@@ -31,6 +32,7 @@ pub(crate) struct RoomInlet {
     posts: Arc<Semaphore>,
     next_client: AtomicU32,
     players: AtomicU32,
+    load: Mutex<Regions>,
 }
 
 impl RoomInlet {
@@ -43,6 +45,7 @@ impl RoomInlet {
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),
             players: AtomicU32::new(0),
+            load: Mutex::default(),
         }
     }
 
@@ -69,6 +72,15 @@ impl RoomInlet {
             let _ = request.await;
             drop(place);
         });
+    }
+
+    /// What the parts of the map cost, about a second ago.
+    pub(crate) fn load(&self) -> Regions {
+        self.load.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_load(&self, load: Regions) {
+        *self.load.lock().unwrap_or_else(PoisonError::into_inner) = load;
     }
 
     /// Players in the room at its last tick.

@@ -11,6 +11,7 @@ mod audience;
 pub mod commons;
 pub mod hearing;
 pub mod interest;
+pub mod loads;
 mod pace;
 pub mod replication;
 mod rhythm;

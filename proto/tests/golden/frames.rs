@@ -186,6 +186,15 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         cores: 2,
     };
     let figures = |p50_us| Some(host::TickFigures { p50_us, p99_us: 900, max_us: 5_000 });
+    let load = host::RoomLoad {
+        room: 5,
+        columns: 2,
+        rows: 1,
+        edge_cells: 3,
+        objects: vec![7, 300],
+        players: vec![1, 0],
+        changes: vec![20, 0],
+    };
     let stats = host::HostStats {
         rooms: 1,
         players: 2,
@@ -212,6 +221,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         bits: [("records".to_owned(), 19)].into(),
         encodings: [("poses/made".to_owned(), 20)].into(),
         poses: [("sent".to_owned(), 21)].into(),
+        room_loads: vec![load],
     };
     vec![
         Body::Ready(ready),

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use ambit_game_server::network::loads::WINDOW_S;
+use ambit_proto::control::host::RoomLoad;
+
 use super::snapshot::Snapshot;
 
 const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"5\">\
@@ -45,8 +48,28 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
             f64::from(host.stats.cpu_permille) / 1_000.0
         ));
     }
+    put(format_args!(
+        "</table>\n<h2>Maps</h2>\n<table><tr><th>room<th>objects<th>players<th>changes/s<th>in the busiest region</tr>\n"
+    ));
+    for load in snapshot.hosts.iter().flat_map(|(_, host)| &host.stats.room_loads) {
+        let (changes, most) = changes(load);
+        put(format_args!(
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{} %</tr>",
+            load.room,
+            load.objects.iter().map(|count| u64::from(*count)).sum::<u64>(),
+            load.players.iter().map(|count| u64::from(*count)).sum::<u64>(),
+            changes / WINDOW_S,
+            100 * most / changes.max(1)
+        ));
+    }
     put(format_args!("</table></html>\n"));
     page
+}
+
+/// All changes in a window, and those in the region that has most of them.
+fn changes(load: &RoomLoad) -> (u64, u64) {
+    let changes = || load.changes.iter().map(|count| u64::from(*count));
+    (changes().sum(), changes().max().unwrap_or_default())
 }
 
 /// Names are players' words.

@@ -128,7 +128,7 @@ impl Lobby {
 
     /// Tells the host of a running game that a player is out, and that its tickets are void.
     pub(super) fn remove_from_game(&mut self, player: PlayerId, id: RoomId, reason: ErrorCode) {
-        if let Some(host) = self.rooms.at(id).hosted_by() {
+        if let Some(host) = self.host_that_hears(id) {
             let void_tickets_until = self.counters.tickets;
             let remove = RemovePlayer { room: id.0, player: player.0, reason: reason.into(), void_tickets_until };
             self.outbox.host(host, world_to_host::Body::RemovePlayer(remove));
@@ -279,7 +279,7 @@ impl Lobby {
 
     /// Whether the player may come in, seats aside.
     fn check_join(&self, player: PlayerId, join: &JoinRoom) -> Result<(), Refusal> {
-        let Some(room) = self.rooms.get(join.room) else {
+        let Some(room) = self.rooms.get(join.room).filter(|room| room.zone.is_none()) else {
             return Err(Refusal::new(ErrorCode::NoSuchRoom, format!("there is no room {}", join.room)));
         };
         if room.is_barred(player) {

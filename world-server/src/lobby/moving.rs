@@ -36,7 +36,8 @@ impl Lobby {
     pub(super) fn lose_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
         let lost = self.rooms.iter().filter(|room| room.hosted_by() == Some(host));
         for id in lost.map(|room| room.id).collect::<Vec<_>>() {
-            let room = self.rooms.at_mut(id);
+            // A world that ends takes its other maps along, and the last player on a map its world.
+            let Some(room) = self.rooms.get_mut(id) else { continue };
             let again = room.taken_up_at.is_some_and(|at| now.since(at) < TOO_SOON);
             let end = if again {
                 format!(". It is the second one within {} s, so the room is closed", TOO_SOON.as_secs())

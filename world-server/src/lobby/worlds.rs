@@ -435,7 +435,7 @@ impl Lobby {
     /// A world is gone: so are its other maps.
     pub(super) fn close_maps(&mut self, world: &Room, reason: ErrorCode) {
         for &id in world.world.maps.values() {
-            if let Some(host) = self.rooms.at(id).hosted_by() {
+            if let Some(host) = self.host_that_hears(id) {
                 let close = CloseRoom { room: id.0, reason: reason.into() };
                 self.outbox.host(host, world_to_host::Body::CloseRoom(close));
             }
@@ -484,9 +484,36 @@ impl Lobby {
 
     /// Tells the host of a room that runs; one that is about to run is told then.
     fn order(&mut self, id: RoomId, body: world_to_host::Body) {
-        if let Some(Phase::Running { host }) = self.rooms.get(id).map(|room| room.phase) {
+        let runs = matches!(self.rooms.get(id).map(|room| room.phase), Some(Phase::Running { .. }));
+        if let Some(host) = self.host_that_hears(id).filter(|_| runs) {
             self.outbox.host(host, body);
         }
+    }
+
+    /// The host of a room, unless it is gone and its rooms are about to be looked after.
+    pub(super) fn host_that_hears(&self, id: RoomId) -> Option<HostId> {
+        let host = self.rooms.get(id)?.hosted_by()?;
+        self.hosts.get(host).is_some().then_some(host)
+    }
+}
+
+/// For tests.
+#[cfg(test)]
+impl Lobby {
+    /// That each member of a world is where its seats say, and that no map has too many.
+    pub(super) fn check_world(&self, world: &Room, context: &str) {
+        assert!(world.crowd() <= world.map_seats(), "{context}: an oversold first map");
+        for player in world.seats.players() {
+            assert!(self.is_safe(world.id, player), "{context}: {player} is nowhere");
+            let rooms = self.rooms_of(world.id, player);
+            for (map, id) in &world.world.maps {
+                let room = self.rooms.get(*id).expect("a world knows maps that there are");
+                assert_eq!((room.map(), room.world_id()), (*map, world.id), "{context}");
+                assert_eq!(room.seats.contains(player), rooms.contains(id), "{context}: a seat of {player} on {map}");
+            }
+        }
+        let World { places, transfers, .. } = &world.world;
+        assert!(places.keys().chain(transfers.keys()).all(|player| world.seats.contains(*player)), "{context}");
     }
 }
 

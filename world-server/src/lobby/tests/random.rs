@@ -98,6 +98,8 @@ struct Storm {
     /// Requests without an answer.
     waiting: BTreeSet<(ConnId, u64)>,
     /// Rooms that hosts were told to open, and have not answered.
+    /// What hosts are about to say of players at gates.
+    gates: Vec<(HostId, host_to_world::Body)>,
     opening: Vec<(HostId, u64)>,
     hosts: BTreeSet<HostId>,
     conns: u64,
@@ -145,6 +147,7 @@ impl Storm {
             tokens: Vec::new(),
             waiting: BTreeSet::new(),
             opening: Vec::new(),
+            gates: Vec::new(),
             hosts: BTreeSet::new(),
             conns: 0,
             host_count: 0,
@@ -231,6 +234,7 @@ impl Storm {
                 capacity: 1 + self.dice.below(4) as u32,
                 password: password.into(),
                 key: if self.dice.chance(50) { vec![self.dice.below(3) as u8; 16] } else { vec![] },
+                parameters: super::scene::parameters(&[("map-seats", ["1", "2", "9"][self.dice.below(3) as usize])]),
                 ..world::CreateRoom::default()
             }),
             4..10 => join_with(room, password),
@@ -280,6 +284,7 @@ impl Storm {
         } else if let Some(host) = self.dice.pick(&self.hosts.iter().copied().collect::<Vec<_>>()).copied() {
             self.hosts.remove(&host);
             self.opening.retain(|(at, _)| *at != host);
+            self.gates.retain(|(at, _)| *at != host);
             self.lobby.handle_host_gone(self.now, host, "killed");
         }
     }
@@ -289,7 +294,8 @@ impl Storm {
         let reason = self.dice.below(40) as i32;
         let hosts: Vec<_> = self.hosts.iter().copied().collect();
         let Some(any) = self.dice.pick(&hosts).copied() else { return };
-        match self.dice.below(10) {
+        match self.dice.below(16) {
+            10..16 => self.host_speaks_of_gates(any, room, player),
             0 => self.host_says(
                 any,
                 host_to_world::Body::RoomClosed(host::RoomClosed { room, reason, ..Default::default() }),
@@ -307,13 +313,55 @@ impl Storm {
         }
     }
 
+    /// Of gates, mostly as an honest host does.
+    fn host_speaks_of_gates(&mut self, any: HostId, room: u64, player: u64) {
+        let map = self.dice.below(4) as u32;
+        let body = match self.dice.below(10) {
+            0 => host_to_world::Body::Departed(host::Departed {
+                room,
+                player,
+                number: self.dice.below(9),
+                carried: None,
+            }),
+            1 => host_to_world::Body::Arrived(host::Arrived { room, player, number: self.dice.below(9) }),
+            2..6 => host_to_world::Body::AtGate(host::AtGate { room, player, map, ..host::AtGate::default() }),
+            _ => {
+                if self.gates.is_empty() {
+                    return;
+                }
+                let index = self.dice.below(self.gates.len() as u64) as usize;
+                let (host, body) = self.gates.swap_remove(index);
+                return self.host_says(host, body);
+            }
+        };
+        // The host that it is on, if there is one.
+        let on = self.lobby.rooms.get(ambit_proto::ids::RoomId(room)).and_then(|room| room.hosted_by());
+        self.host_says(on.unwrap_or(any), body);
+    }
+
+    /// What a host will say to an order about a gate.
+    fn note_gate(&mut self, host: HostId, order: &world_to_host::Body) {
+        match *order {
+            world_to_host::Body::LetGo(host::LetGo { room, player, number }) => {
+                let carried = self.dice.chance(85).then(|| vec![1, 2]);
+                let departed = host::Departed { room, player, number, carried };
+                self.gates.push((host, host_to_world::Body::Departed(departed)));
+            }
+            world_to_host::Body::Admit(host::Admit { room, player, number, .. }) => {
+                self.gates.push((host, host_to_world::Body::Arrived(host::Arrived { room, player, number })));
+            }
+            _ => {}
+        }
+    }
+
     fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
         self.lobby.handle_host(self.now, host, host::HostToWorld { body: Some(body) });
     }
 
     /// A host of a room starts it, or kicks.
     fn a_host_acts(&mut self) {
-        let hosts: Vec<_> = self.lobby.rooms.iter().map(|room| room.host).collect();
+        let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
+        let hosts: Vec<_> = worlds.map(|room| room.host).collect();
         let Some(player) = self.dice.pick(&hosts).copied() else { return };
         if let Some(conn) = self.lobby.players.at(player).conn {
             let act = if self.dice.chance(60) { start() } else { kick(self.any_player()) };
@@ -365,6 +413,7 @@ impl Storm {
                 }
                 Output::Host { host, message } => {
                     assert!(self.hosts.contains(&host), "a host that is gone is told nothing");
+                    self.note_gate(host, message.body.as_ref().expect("a body"));
                     if let Some(world_to_host::Body::OpenRoom(open)) = message.body {
                         self.opening.push((host, open.room));
                     }
@@ -411,6 +460,13 @@ impl Storm {
         let lobby = &self.lobby;
         let mut seated = BTreeMap::new();
         for room in lobby.rooms.iter() {
+            if let Some(zone) = room.zone {
+                let world = lobby.rooms.get(zone.world).expect("a world outlives its maps");
+                assert!(room.seats.taken() <= room.map_seats(), "{context}: an oversold map");
+                assert!(room.seats.players().all(|player| world.seats.contains(player)), "{context}: no member");
+                continue;
+            }
+            lobby.check_world(room, context);
             assert!(!room.seats.is_empty(), "{context}: an empty room");
             assert!(room.seats.taken() <= room.seats.capacity(), "{context}: oversold");
             assert!(room.seats.contains(room.host), "{context}: the host is no member");
