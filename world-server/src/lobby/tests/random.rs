@@ -19,7 +19,7 @@ use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
 fn the_invariants_hold_whatever_happens() {
     let mut refused = BTreeSet::new();
     let mut closed = BTreeSet::new();
-    let (mut starts, mut resumes) = (0, 0);
+    let (mut starts, mut resumes, mut crossings) = (0, 0, 0);
     for seed in 0..60 {
         let mut storm = Storm::new(seed);
         for step in 0..1_500 {
@@ -31,10 +31,12 @@ fn the_invariants_hold_whatever_happens() {
         closed.extend(stats.closed.into_keys());
         starts += stats.rooms_started;
         resumes += stats.resumed;
+        crossings += stats.crossings;
         storm.calm(&format!("seed {seed}"));
     }
     // The runs get about: these corners were seen.
     assert!(starts > 500 && resumes > 500, "{starts} starts, {resumes} resumes");
+    assert!(crossings > 50, "{crossings} crossings");
     for corner in [
         ErrorCode::RoomFull,
         ErrorCode::Kicked,
