@@ -204,7 +204,7 @@ impl Wire for Recorded {
                 coder.text(name, MAX_TEXT)?;
             }
             Input::Lost { client } => coder.u32(&mut client.0)?,
-            Input::Remove { player } => coder.u64(&mut player.0)?,
+            Input::Remove { player } | Input::Stay { player } => coder.u64(&mut player.0)?,
             Input::Rename { player, name } => {
                 coder.u64(&mut player.0)?;
                 coder.text(name, MAX_TEXT)?;
@@ -221,7 +221,6 @@ impl Wire for Recorded {
                 coder.u64(&mut player.0)?;
                 coder.u64(number)?;
             }
-            Input::Stay { player } => coder.u64(&mut player.0)?,
             Input::Admit { player, number, name, at, carried } => {
                 coder.u64(&mut player.0)?;
                 coder.u64(number)?;

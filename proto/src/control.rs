@@ -20,7 +20,13 @@ pub mod game {
 }
 
 /// Between the WorldServer and a process that hosts rooms (pipe, or ALPN `ambit-host/1`).
-#[allow(missing_docs, unused_qualifications, clippy::pedantic, reason = "generated")]
+#[allow(
+    missing_docs,
+    unused_qualifications,
+    clippy::pedantic,
+    clippy::large_enum_variant,
+    reason = "generated; a report comes once a second"
+)]
 pub mod host {
     include!(concat!(env!("OUT_DIR"), "/ambit.host.rs"));
 }

@@ -171,7 +171,7 @@ impl Control<'_> {
                 self.cross(room, Input::LetGo { player: PlayerId(player), number });
             }
             world_to_host::Body::Stay(Stay { room, player }) => {
-                self.cross(room, Input::Stay { player: PlayerId(player) })
+                self.cross(room, Input::Stay { player: PlayerId(player) });
             }
             world_to_host::Body::Admit(Admit { room, player, number, name, x, y, carried }) => {
                 let at = Position::on_ground(x, y);

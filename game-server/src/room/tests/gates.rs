@@ -149,7 +149,7 @@ impl Map {
 
     /// What is said of players.
     fn tick(&mut self) -> Vec<Output> {
-        self.now = self.now + TICK;
+        self.now += TICK;
         self.last.clear();
         self.room.tick(self.now, &mut self.inputs, &mut self.last);
         let is_datagram = |output: &&Output| !matches!(output, Output::Datagram { .. } | Output::Deaf { .. });

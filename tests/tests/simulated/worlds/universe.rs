@@ -41,8 +41,8 @@ pub(super) struct Universe {
 #[derive(Default)]
 struct Host {
     rooms: BTreeMap<RoomId, Running>,
-    to_host: VecDeque<WorldToHost>,
-    to_lobby: VecDeque<Word>,
+    orders: VecDeque<WorldToHost>,
+    words: VecDeque<Word>,
 }
 
 struct Running {
@@ -53,7 +53,7 @@ struct Running {
 
 /// What is under way to the lobby, and to what keeps rooms beside it.
 enum Word {
-    Lobby(host_to_world::Body),
+    Lobby(Box<host_to_world::Body>),
     Tick(RoomId, GameTime, Vec<Accepted>),
     Saved(RoomId, Vec<u8>),
 }
@@ -110,7 +110,7 @@ impl Universe {
             for id in self.hosts.keys().copied().collect::<Vec<_>>() {
                 self.hear_orders(id);
                 let host = self.hosts.get_mut(&id).expect("it lives");
-                host.rooms.iter_mut().for_each(|(id, room)| tick(*id, room, &mut host.to_lobby));
+                host.rooms.iter_mut().for_each(|(id, room)| tick(*id, room, &mut host.words));
                 self.deliver(id, 3);
             }
             self.check();
@@ -207,12 +207,12 @@ impl Universe {
 
     /// Some of what a host has said comes in.
     fn deliver(&mut self, id: HostId, at_most_ticks_behind: usize) {
-        let waiting = self.hosts[&id].to_lobby.len();
+        let waiting = self.hosts[&id].words.len();
         let behind = self.rng.usize(0..=4 * at_most_ticks_behind);
         for _ in 0..waiting.saturating_sub(behind) {
-            let word = self.hosts.get_mut(&id).and_then(|host| host.to_lobby.pop_front());
+            let word = self.hosts.get_mut(&id).and_then(|host| host.words.pop_front());
             let body = match word.expect("it was counted") {
-                Word::Lobby(body) => Some(body),
+                Word::Lobby(body) => Some(*body),
                 Word::Tick(room, at, accepted) => self.keep(id, room, |kept| kept.ticks.push((at, accepted))).and(None),
                 Word::Saved(room, state) => {
                     let first = self.keep(id, room, |kept| {
@@ -239,16 +239,16 @@ impl Universe {
     }
 
     fn hear_orders(&mut self, id: HostId) {
-        let waiting = self.hosts[&id].to_host.len();
+        let waiting = self.hosts[&id].orders.len();
         for _ in 0..self.rng.usize(0..=waiting) {
             let host = self.hosts.get_mut(&id).expect("it lives");
-            let Some(WorldToHost { body: Some(body) }) = host.to_host.pop_front() else { continue };
+            let Some(WorldToHost { body: Some(body) }) = host.orders.pop_front() else { continue };
             if let world_to_host::Body::OpenRoom(order) = body {
                 let room = RoomId(order.room);
                 let running = open(&self.registry, &order, self.kept.get(&room), self.now);
                 host.rooms.insert(room, running);
                 let opened = RoomOpened { room: room.0, error: None };
-                host.to_lobby.push_back(Word::Lobby(host_to_world::Body::RoomOpened(opened)));
+                host.words.push_back(Word::Lobby(Box::new(host_to_world::Body::RoomOpened(opened))));
             } else if let Some((room, input)) = input_of(body)
                 && let Some(running) = host.rooms.get_mut(&room)
             {
@@ -267,7 +267,7 @@ impl Universe {
                         self.kept.entry(RoomId(order.room)).or_insert_with(new).host = host;
                     }
                     if let Some(host) = self.hosts.get_mut(&host) {
-                        host.to_host.push_back(message);
+                        host.orders.push_back(message);
                     }
                 }
                 Output::Send { message, .. } => {
@@ -286,7 +286,7 @@ impl Universe {
 
 /// One tick of a room, and what its host says of it: what was taken first, then what players at gates have come to.
 fn tick(id: RoomId, running: &mut Running, words: &mut VecDeque<Word>) {
-    running.now = running.now + TICK;
+    running.now += TICK;
     let mut outputs = Vec::new();
     running.room.tick(running.now, &mut running.inputs, &mut outputs);
     words.push_back(Word::Tick(id, running.now, running.room.accepted().to_vec()));
@@ -309,7 +309,7 @@ fn tick(id: RoomId, running: &mut Running, words: &mut VecDeque<Word>) {
             Said::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
             _ => continue,
         };
-        words.push_back(Word::Lobby(body));
+        words.push_back(Word::Lobby(Box::new(body)));
     }
 }
 
@@ -339,7 +339,7 @@ fn open(registry: &Registry, order: &OpenRoom, kept: Option<&Kept>, now: LocalTi
     let mut running = Running { room, now: last, inputs: Vec::new() };
     // What nobody has ticked since.
     for _ in 0..now.since(kept.heard).as_millis() / TICK.as_millis() {
-        running.now = running.now + TICK;
+        running.now += TICK;
         running.room.replay(running.now, &[]);
     }
     running

@@ -8,11 +8,12 @@ use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
+use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
 use super::scene::{create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start};
 use crate::lobby::connections::Stage;
-use crate::lobby::room::Phase;
+use crate::lobby::room::{Phase, Room};
 use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
 
 #[test]
@@ -237,7 +238,6 @@ impl Storm {
                 password: password.into(),
                 key: if self.dice.chance(50) { vec![self.dice.below(3) as u8; 16] } else { vec![] },
                 parameters: super::scene::parameters(&[("map-seats", ["1", "2", "9"][self.dice.below(3) as usize])]),
-                ..world::CreateRoom::default()
             }),
             4..10 => join_with(room, password),
             10 => leave(),
@@ -337,7 +337,7 @@ impl Storm {
             }
         };
         // The host that it is on, if there is one.
-        let on = self.lobby.rooms.get(ambit_proto::ids::RoomId(room)).and_then(|room| room.hosted_by());
+        let on = self.lobby.rooms.get(RoomId(room)).and_then(Room::hosted_by);
         self.host_says(on.unwrap_or(any), body);
     }
 
