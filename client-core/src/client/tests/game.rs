@@ -329,6 +329,30 @@ fn a_room_that_goes_on_elsewhere_is_shown_until_then_and_what_was_not_confirmed_
 }
 
 #[test]
+fn on_the_way_to_another_map_the_old_one_is_shown_and_nothing_is_said_again() {
+    let mut scene = Scene::playing();
+    let at = scene.room_time() + ms(10);
+    scene.send(&[enter(0, at, 5.0)]);
+    scene.pass(ms(50));
+    scene.forget();
+    scene.client.act(scene.now, Action::Keys(1)).expect("in a game");
+    scene.tell(0, Told::Ticket(pb::Ticket { incarnation: 2, map: 1, ..ticket(ROOM) }));
+    assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]));
+    assert_eq!(scene.client.act(scene.now, Action::Keys(2)), Err(CommandError::OnTheWay));
+    assert!(scene.client.avatar().is_some(), "shown all along");
+    scene.join_game();
+    let events = scene.events();
+    let [ViewEvent::Leave { .. }, ViewEvent::Started(Started { again: true, map_number: 1, .. })] = events[..] else {
+        panic!("{events:?}")
+    };
+    scene.pass(ms(100));
+    scene.send(&[]);
+    assert_eq!(scene.host.commands, [], "what was meant for the other map");
+    // Here commands count again.
+    scene.client.act(scene.now, Action::Keys(3)).expect("in a game");
+}
+
+#[test]
 fn when_both_break_the_game_waits_for_the_lobby() {
     let mut scene = Scene::playing();
     scene.lose_game();
