@@ -296,8 +296,14 @@ impl Storm {
         let reason = self.dice.below(40) as i32;
         let hosts: Vec<_> = self.hosts.iter().copied().collect();
         let Some(any) = self.dice.pick(&hosts).copied() else { return };
-        match self.dice.below(16) {
-            10..16 => self.host_speaks_of_gates(any, room, player),
+        match self.dice.below(24) {
+            10..24 => {
+                // A way through a gate takes several words, in a row more often than not.
+                for _ in 0..3 {
+                    self.host_speaks_of_gates(any, room, player);
+                    self.carry();
+                }
+            }
             0 => self.host_says(
                 any,
                 host_to_world::Body::RoomClosed(host::RoomClosed { room, reason, ..Default::default() }),
@@ -318,6 +324,18 @@ impl Storm {
     /// Of gates, mostly as an honest host does.
     fn host_speaks_of_gates(&mut self, any: HostId, room: u64, player: u64) {
         let map = self.dice.below(4) as u32;
+        // Mostly of one who is there, and of an order that there was.
+        let places: Vec<_> = self
+            .lobby
+            .players
+            .iter()
+            .filter_map(|known| {
+                let (place, _) = self.lobby.place_of(known.room?, known.id)?;
+                Some((place.0, known.id.0))
+            })
+            .collect();
+        let (room, player) =
+            self.dice.pick(&places).copied().filter(|_| self.dice.chance(90)).unwrap_or((room, player));
         let body = match self.dice.below(10) {
             0 => host_to_world::Body::Departed(host::Departed {
                 room,
@@ -329,6 +347,10 @@ impl Storm {
             2..6 => host_to_world::Body::AtGate(host::AtGate { room, player, map, ..host::AtGate::default() }),
             _ => {
                 if self.gates.is_empty() {
+                    if let Some((host, room)) = self.opening.pop() {
+                        let opened = host::RoomOpened { room, error: None };
+                        self.host_says(host, host_to_world::Body::RoomOpened(opened));
+                    }
                     return;
                 }
                 let index = self.dice.below(self.gates.len() as u64) as usize;
