@@ -57,7 +57,7 @@ use crate::replica::factory::Factory;
 use config::ClientConfig;
 use event::{Connection, Value, ViewEvent, codes};
 use game::{CommandError, GameOutput, GameSession};
-use lobby::{Ending, LobbyOutput, LobbySession, RequestError};
+use lobby::{Ending, LobbyOutput, LobbySession, RequestError, Server};
 use own_inputs::OwnInput;
 use play::Play;
 use queue::EventQueue;
@@ -113,6 +113,21 @@ impl<F: Factory> Client<F> {
             events: EventQueue::new(config.events),
             outputs: VecDeque::new(),
         }
+    }
+
+    /// Whom a `ConnectWorld` is meant for; `None` for the server that the owner was given. The others belong to the same cluster.
+    pub fn server(&self) -> Option<&Server> {
+        self.lobby.server()
+    }
+
+    /// The owner is calling that address.
+    pub fn calling(&mut self, address: &str) {
+        self.lobby.calling(address);
+    }
+
+    /// How often the owner is to ask the lobby's connection for a sign of life, if it is to.
+    pub fn probe_every(&self) -> Option<Duration> {
+        self.lobby.probe_every()
     }
 
     /// Calls the lobby; once, reconnects come by themselves.

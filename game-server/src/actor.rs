@@ -90,6 +90,11 @@ pub(crate) struct Close(pub(crate) ErrorCode);
 #[rtype(result = "()")]
 pub(crate) struct HandOver;
 
+/// Another WorldServer is there, which does not know what the room is.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Retell;
+
 /// The ways to one client.
 pub(crate) struct Line {
     pub(crate) connection: quinn::Connection,
@@ -399,6 +404,16 @@ impl Handler<HandOver> for GameServer {
         // Connections stay as they are until the process is gone: their clients are called elsewhere meanwhile.
         std::mem::forget(std::mem::take(&mut self.clients));
         ctx.stop();
+    }
+}
+
+impl Handler<Retell> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Retell: Retell, _: &mut Self::Context) {
+        if let Some(keeper) = &mut self.setup.keeper {
+            keeper.hurry();
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod actor;
 pub mod carrier;
 pub mod cli;
 pub mod clock_thread;
+mod dial;
 pub mod endpoint;
 pub mod host;
 pub mod identity;

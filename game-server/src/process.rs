@@ -5,18 +5,14 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
-use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::quic::{self, ALPN_GAME, ALPN_HOST, Fingerprint, FingerprintVerifier, Shown};
+use ambit_proto::quic::ALPN_GAME;
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
-use quinn::{Connection, ConnectionError, Endpoint, VarInt};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::accept::accept;
 use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, World};
+use crate::dial::{Worlds, dial};
 use crate::endpoint;
 use crate::host::{Ended, GameHost, HostConfig, HostControl};
 use crate::identity::Identity;
@@ -31,10 +28,6 @@ use crate::logic::registry::Registry;
 
 /// How long the clients may take to read their last messages.
 const PART_WITHIN: Duration = Duration::from_secs(1);
-
-/// Waits between two attempts to reach the WorldServer: doubled from the first to the last.
-const FIRST_BACKOFF: Duration = Duration::from_millis(500);
-const LAST_BACKOFF: Duration = Duration::from_secs(15);
 
 /// The whole program, with the games of `registry`: a user's own server is one line around this.
 pub fn run(registry: Registry) -> ExitCode {
@@ -107,7 +100,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     }));
     let served = match world {
         Link::Pipes(input, output) => serve_parent(&mut control, input, output).await,
-        Link::Dial(address, fingerprint) => dial(&mut control, address, fingerprint).await,
+        Link::Dial(worlds) => serve_worlds(&mut control, &worlds).await,
     };
     let _ = tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await;
     served
@@ -116,20 +109,20 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
 /// The way to the WorldServer.
 enum Link {
     Pipes(pipe::Receiver, pipe::Sender),
-    Dial(SocketAddr, Fingerprint),
+    Dial(Worlds),
 }
 
 impl Link {
     fn prepare(options: &Options) -> anyhow::Result<Self> {
-        match (options.world, options.world_cert) {
-            (World::Stdio, _) => {
-                pipes().context("`--world stdio` is for children that a WorldServer starts with pipes")
-            }
-            (World::Address(address), Some(fingerprint)) => Ok(Self::Dial(address, fingerprint)),
-            (World::Address(address), None) => bail!(
-                "`--world {address}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so \
-                 that the host key is shown to nobody else"
+        let fingerprints = options.world_cert.clone();
+        match &options.world {
+            World::Stdio => pipes().context("`--world stdio` is for children that a WorldServer starts with pipes"),
+            World::Addresses(addresses) if fingerprints.is_empty() => bail!(
+                "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so that the \
+                 host key is shown to nobody else",
+                addresses.join(",")
             ),
+            World::Addresses(addresses) => Ok(Self::Dial(Worlds { addresses: addresses.clone(), fingerprints })),
         }
     }
 }
@@ -150,7 +143,7 @@ async fn serve_parent(control: &mut HostControl, input: pipe::Receiver, output: 
         terminate.recv().await;
         stopping.cancel();
     });
-    let (link, carrying) = host_end_over(input, output);
+    let (link, carrying) = host_end_over(input, output, Some(control.written()));
     let carrying = tokio::spawn(carrying);
     let ended = control.run(link, &stop).await;
     // What the host said last is still written, unless nobody reads.
@@ -167,69 +160,14 @@ fn vanish() -> ! {
     std::process::exit(0)
 }
 
-/// Serves the WorldServer at `address`, again after each loss, until a signal or its `Drain`.
-async fn dial(control: &mut HostControl, address: SocketAddr, fingerprint: Fingerprint) -> anyhow::Result<()> {
-    let stop = stop_at_signal()?;
-    let local: SocketAddr = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
-    let mut endpoint = Endpoint::client(local)?;
-    let verifier = FingerprintVerifier::pinned(fingerprint);
-    endpoint.set_default_client_config(quic::client_config(ALPN_HOST, Arc::clone(&verifier)));
-    let mut backoff = FIRST_BACKOFF;
-    while !stop.is_cancelled() {
-        match serve_once(control, &endpoint, address, &stop).await {
-            Ok(Ended::Drained) => break,
-            Ok(Ended::HandedOver) => vanish(),
-            Ok(Ended::Refused(why)) => bail!(why),
-            Ok(Ended::LinkLost) if stop.is_cancelled() => break,
-            Ok(Ended::LinkLost) => {
-                tracing::warn!(%address, "the link to the WorldServer has ended; all rooms are closed");
-                backoff = FIRST_BACKOFF;
-            }
-            Err(error) => {
-                if let Some(Shown { fingerprint, trusted: false }) = verifier.shown() {
-                    bail!(
-                        "{address} shows the certificate sha256:{fingerprint}, which is not the one of `--world-cert`"
-                    );
-                }
-                tracing::warn!(%address, "cannot reach the WorldServer: {error:#}");
-            }
-        }
-        let _ = tokio::time::timeout(backoff, stop.cancelled()).await;
-        backoff = (backoff * 2).min(LAST_BACKOFF);
+/// Serves WorldServers that are dialled, until a signal or a `Drain`.
+async fn serve_worlds(control: &mut HostControl, worlds: &Worlds) -> anyhow::Result<()> {
+    control.written();
+    match dial(control, worlds, &stop_at_signal()?).await? {
+        Ended::HandedOver => vanish(),
+        Ended::Refused(why) => bail!(why),
+        Ended::Drained | Ended::LinkLost => Ok(()),
     }
-    endpoint.close(0_u8.into(), b"the host ends");
-    endpoint.wait_idle().await;
-    Ok(())
-}
-
-async fn serve_once(
-    control: &mut HostControl,
-    endpoint: &Endpoint,
-    address: SocketAddr,
-    stop: &CancellationToken,
-) -> anyhow::Result<Ended> {
-    let connection = endpoint.connect(address, "ambit")?.await?;
-    let (output, input) = connection.open_bi().await?;
-    tracing::info!(%address, "connected to the WorldServer");
-    let (link, carrying) = host_end_over(input, output);
-    let carrying = tokio::spawn(carrying);
-    let ended = control.run(link, stop).await;
-    let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
-    if ended == Ended::HandedOver {
-        // The WorldServer closes the connection when it has read all.
-        let _ = tokio::time::timeout(PART_WITHIN, connection.closed()).await;
-    }
-    if was_refused(&connection) {
-        return Ok(Ended::Refused(format!("the WorldServer at {address} does not take the key of `--host-key`")));
-    }
-    Ok(ended)
-}
-
-fn was_refused(connection: &Connection) -> bool {
-    matches!(
-        connection.close_reason(),
-        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(ErrorCode::BadTicket as u32)
-    )
 }
 
 /// Cancelled by SIGINT and SIGTERM.

@@ -15,16 +15,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use actix::prelude::*;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{HostStats, HostToWorld, WorldToHost, world_to_host};
-use ambit_proto::control::world::WorldToClient;
+use ambit_proto::control::world::{Servers, WorldToClient, world_to_client};
 use ambit_proto::frame::encode_frame;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
-use quinn::{Connection, VarInt};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::admin::snapshot::{Snapshot, add_stats};
+use crate::cluster::held::Held;
+use crate::cluster::store::{Desk, Progress};
 use crate::hosts::kept::KeptRooms;
+use crate::line::ClientLine;
 use crate::lobby::{ConnId, HostId, Lobby, Origin, Output};
 use crate::session::{Close, Deliver, Session};
 
@@ -37,7 +39,7 @@ const MAILBOX: usize = 1_024;
 pub(crate) struct Connect {
     pub(crate) address: IpAddr,
     pub(crate) session: Addr<Session>,
-    pub(crate) connection: Connection,
+    pub(crate) line: ClientLine,
 }
 
 /// A connection has sent a frame.
@@ -90,9 +92,27 @@ pub(crate) struct DrainNow(pub(crate) oneshot::Sender<()>);
 #[rtype(result = "Box<Snapshot>")]
 pub(crate) struct Look;
 
+/// The servers of the cluster have changed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct SetServers(pub(crate) Servers);
+
+/// The writing of the directory has got on, or is ill.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Written(pub(crate) Progress);
+
 struct Client {
     session: Addr<Session>,
-    connection: Connection,
+    line: ClientLine,
+    /// What waits for the directory.
+    held: Held<Bytes>,
+}
+
+struct HostLink {
+    commands: mpsc::Sender<WorldToHost>,
+    /// What waits for the directory.
+    held: Held<WorldToHost>,
 }
 
 /// See the module.
@@ -100,7 +120,10 @@ pub(crate) struct WorldServer {
     lobby: Lobby,
     clock: Clock,
     clients: BTreeMap<ConnId, Client>,
-    hosts: BTreeMap<HostId, mpsc::Sender<WorldToHost>>,
+    hosts: BTreeMap<HostId, HostLink>,
+    /// Of a cluster: where records go, and how far the writing is.
+    desk: Option<Arc<Desk>>,
+    progress: Progress,
     /// How many children are to be kept.
     children: watch::Sender<u32>,
     /// What hosts have said of their rooms.
@@ -133,7 +156,7 @@ impl Clock {
         (Self { origin: Instant::now() }, epoch_unix)
     }
 
-    fn now(self) -> LocalTime {
+    pub(crate) fn now(self) -> LocalTime {
         LocalTime::from_micros(self.origin.elapsed().as_micros() as u64)
     }
 }
@@ -143,17 +166,21 @@ impl WorldServer {
         lobby: Lobby,
         clock: Clock,
         children: watch::Sender<u32>,
+        desk: Option<Arc<Desk>>,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
+        let last_host = lobby.last_host().0;
         Self {
             lobby,
             clock,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
+            desk,
+            progress: Progress::default(),
             children,
             kept: Arc::default(),
             last_conn: 0,
-            last_host: 0,
+            last_host,
             alarm: None,
             gone: HostStats::default(),
             slow_sessions: 0,
@@ -164,22 +191,37 @@ impl WorldServer {
         }
     }
 
-    /// Carries out what the lobby wants done, and sees to it that it is called again in time.
-    fn settle(&mut self, ctx: &mut Context<Self>) {
+    /// Carries out what the lobby wants done, and sees to it that it is called again in time. What confirms something to `caller`, and what
+    /// gives a room to a host, waits until the directory has what came of the same call.
+    fn settle(&mut self, caller: Option<ConnId>, ctx: &mut Context<Self>) {
+        let mut outputs = Vec::new();
+        let mut after = 0;
         while let Some(output) = self.lobby.poll_output() {
+            match (output, &self.desk) {
+                (Output::Record { key, value }, Some(desk)) => after = desk.put(key, value),
+                (output, _) => outputs.push(output),
+            }
+        }
+        for output in outputs {
             match output {
-                Output::Send { conn, message } => self.deliver(conn, &encode(&message)),
+                Output::Send { conn, message } => {
+                    let after = if Some(conn) == caller && message.request != 0 { after } else { 0 };
+                    let strict = matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
+                    self.say(conn, after, strict, &encode(&message));
+                }
                 Output::Broadcast { conns, message } => {
                     let frame = encode(&message);
                     for conn in conns {
-                        self.deliver(conn, &frame);
+                        self.say(conn, 0, false, &frame);
                     }
                 }
                 Output::Close { conn, code, message } => self.close(conn, code, message),
-                Output::Host { host, message } => self.tell_host(host, message),
+                Output::Host { host, message } => self.order(host, after, message),
                 // Without our end of the link it ends, and a child that does not end with it is killed.
                 Output::Forsake { host } => drop(self.hosts.remove(&host)),
                 Output::Forget { room } => self.kept.forget(room),
+                Output::Adopt { room, host } => self.kept.adopt(room, host),
+                Output::Record { .. } => {}
                 Output::Children(count) => drop(self.children.send_replace(count)),
             }
         }
@@ -190,6 +232,48 @@ impl WorldServer {
             let _ = drained.send(());
         }
         self.wake_at(self.lobby.next_deadline(), ctx);
+    }
+
+    /// Delivers a frame, or lets it wait for the directory.
+    fn say(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
+        let progress = self.progress;
+        let Some(client) = self.clients.get_mut(&conn) else { return };
+        if client.held.is_empty() && (after <= progress.written || progress.ill && !strict) {
+            self.deliver(conn, frame);
+        } else {
+            client.held.push(after, strict, frame.clone());
+        }
+    }
+
+    /// Gives a host an order, or lets it wait for the directory: those that give it a room, and what comes after them.
+    fn order(&mut self, host: HostId, after: u64, message: WorldToHost) {
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        let is_heard = matches!(message.body, Some(world_to_host::Body::Heard(_)));
+        let gives = matches!(message.body, Some(world_to_host::Body::OpenRoom(_))) && after > self.progress.written;
+        if !is_heard && (gives || !link.held.is_empty()) {
+            link.held.push(if gives { after } else { 0 }, true, message);
+        } else {
+            self.tell_host(host, message);
+        }
+    }
+
+    /// Lets go what has waited for the directory.
+    fn release(&mut self) {
+        let Progress { written, ill } = self.progress;
+        let mut frames = Vec::new();
+        for (&conn, client) in &mut self.clients {
+            frames.extend(std::iter::from_fn(|| client.held.pop(written, ill)).map(|frame| (conn, frame)));
+        }
+        for (conn, frame) in frames {
+            self.deliver(conn, &frame);
+        }
+        let mut orders = Vec::new();
+        for (&host, link) in &mut self.hosts {
+            orders.extend(std::iter::from_fn(|| link.held.pop(written, ill)).map(|order| (host, order)));
+        }
+        for (host, order) in orders {
+            self.tell_host(host, order);
+        }
     }
 
     fn deliver(&mut self, conn: ConnId, frame: &Bytes) {
@@ -211,10 +295,10 @@ impl WorldServer {
     /// A session that does not take its messages: the connection's end will be told like any other.
     fn cut_off(&mut self, conn: ConnId) {
         let Some(client) = self.clients.get(&conn) else { return };
-        if client.connection.close_reason().is_none() {
+        if !client.line.is_closed() {
             self.slow_sessions += 1;
             let code = ErrorCode::SlowReader;
-            client.connection.close(VarInt::from_u32(code as u32), codes::name(code).as_bytes());
+            client.line.close(code, &codes::name(code));
         }
     }
 
@@ -225,8 +309,8 @@ impl WorldServer {
             open.resume = open.resume.take().map(|_| self.kept.resume(room).unwrap_or_default());
             self.kept.place(room, host);
         }
-        let Some(commands) = self.hosts.get(&host) else { return };
-        if commands.try_send(message).is_err() {
+        let Some(link) = self.hosts.get(&host) else { return };
+        if link.commands.try_send(message).is_err() {
             // Full: it has not read thousands of messages. Without our end of the link it is gone, which is told like any
             // other host's end.
             tracing::error!(host = host.0, "a host does not take its messages");
@@ -246,7 +330,7 @@ impl WorldServer {
             let handle = ctx.run_later(at.since(self.clock.now()), |actor, ctx| {
                 actor.alarm = None;
                 actor.lobby.handle_timeout(actor.clock.now());
-                actor.settle(ctx);
+                actor.settle(None, ctx);
             });
             (at, handle)
         });
@@ -269,6 +353,7 @@ impl WorldServer {
             gone: self.gone.clone(),
             drops: drops.into_iter().map(|(name, count)| (name.to_owned(), count)).collect(),
             draining: self.draining,
+            role: None,
         }
     }
 }
@@ -288,12 +373,12 @@ impl Actor for WorldServer {
 impl Handler<Connect> for WorldServer {
     type Result = MessageResult<Connect>;
 
-    fn handle(&mut self, Connect { address, session, connection }: Connect, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, Connect { address, session, line }: Connect, ctx: &mut Self::Context) -> Self::Result {
         self.last_conn += 1;
         let conn = ConnId(self.last_conn);
-        self.clients.insert(conn, Client { session, connection });
+        self.clients.insert(conn, Client { session, line, held: Held::default() });
         self.lobby.handle_connect(self.clock.now(), conn, address);
-        self.settle(ctx);
+        self.settle(None, ctx);
         MessageResult(conn)
     }
 }
@@ -303,7 +388,7 @@ impl Handler<Frame> for WorldServer {
 
     fn handle(&mut self, Frame { conn, frame }: Frame, ctx: &mut Self::Context) {
         self.lobby.handle_frame(self.clock.now(), conn, &frame);
-        self.settle(ctx);
+        self.settle(Some(conn), ctx);
     }
 }
 
@@ -312,7 +397,7 @@ impl Handler<Malformed> for WorldServer {
 
     fn handle(&mut self, Malformed { conn, code }: Malformed, ctx: &mut Self::Context) {
         self.lobby.handle_malformed(self.clock.now(), conn, code);
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 
@@ -327,7 +412,7 @@ impl Handler<Disconnect> for WorldServer {
         } else {
             self.lobby.handle_disconnect(now, conn);
         }
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 
@@ -337,9 +422,9 @@ impl Handler<HostStart> for WorldServer {
     fn handle(&mut self, HostStart(commands, origin): HostStart, ctx: &mut Self::Context) -> Self::Result {
         self.last_host += 1;
         let host = HostId(self.last_host);
-        self.hosts.insert(host, commands);
+        self.hosts.insert(host, HostLink { commands, held: Held::default() });
         self.lobby.handle_host_start(self.clock.now(), host, origin);
-        self.settle(ctx);
+        self.settle(None, ctx);
         MessageResult((host, Arc::clone(&self.kept)))
     }
 }
@@ -349,7 +434,7 @@ impl Handler<HostSays> for WorldServer {
 
     fn handle(&mut self, HostSays(host, message): HostSays, ctx: &mut Self::Context) {
         self.lobby.handle_host(self.clock.now(), host, message);
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 
@@ -359,7 +444,29 @@ impl Handler<HostGone> for WorldServer {
     fn handle(&mut self, HostGone(host, reason): HostGone, ctx: &mut Self::Context) {
         self.forget_host(host);
         self.lobby.handle_host_gone(self.clock.now(), host, &reason);
-        self.settle(ctx);
+        self.settle(None, ctx);
+    }
+}
+
+impl Handler<SetServers> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, SetServers(servers): SetServers, ctx: &mut Self::Context) {
+        self.lobby.set_servers(servers);
+        self.settle(None, ctx);
+    }
+}
+
+impl Handler<Written> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, Written(progress): Written, _: &mut Self::Context) {
+        if progress.ill != self.progress.ill {
+            tracing::warn!(works = !progress.ill, "the directory");
+        }
+        self.progress = progress;
+        self.lobby.set_directory_works(!progress.ill);
+        self.release();
     }
 }
 
@@ -370,7 +477,7 @@ impl Handler<DrainNow> for WorldServer {
         self.draining = true;
         self.drained = Some(drained);
         self.lobby.drain(self.clock.now());
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 

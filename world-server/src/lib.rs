@@ -6,9 +6,11 @@ pub mod lobby;
 
 mod actor;
 mod admin;
+mod cluster;
 pub mod config;
 mod hosts;
 mod identity;
+mod line;
 mod server;
 mod session;
 

@@ -29,6 +29,7 @@ mod output;
 mod placement;
 mod players;
 mod pool;
+mod records;
 mod refusal;
 mod request;
 mod room;
@@ -65,6 +66,9 @@ use placement::LeastLoaded;
 pub use placement::{Candidate, Measured, Placement, Wish};
 use players::Players;
 pub use pool::Children;
+use pool::lease_for;
+use records::Records;
+pub use records::{Key, UnknownKey};
 use refusal::Refusal;
 use request::Request;
 use room::Rooms;
@@ -91,6 +95,11 @@ pub struct Lobby {
     timers: Timers,
     outbox: Outbox,
     counters: Counters,
+    records: Records,
+    /// Whether what is recorded is written in time.
+    directory_works: bool,
+    /// Of the cluster.
+    servers: world::Servers,
     draining: bool,
 }
 
@@ -132,6 +141,9 @@ impl Lobby {
             timers: Timers::default(),
             outbox: Outbox::default(),
             counters: Counters::default(),
+            records: Records::default(),
+            directory_works: true,
+            servers: world::Servers::default(),
             draining: false,
         }
     }
@@ -209,6 +221,7 @@ impl Lobby {
             grace_ms: millis(self.config.grace),
             // What is a part of this process ends with it.
             keep_rooms: origin != Origin::Embedded,
+            lease_ms: if origin == Origin::Remote { millis(lease_for(self.config.host_silence)) } else { 0 },
         };
         self.outbox.host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
@@ -225,7 +238,8 @@ impl Lobby {
             Some(host_to_world::Body::PlayerOut(out)) => self.player_out(now, host, &out),
             Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
             Some(host_to_world::Body::RoomSaved(saved)) => self.room_kept(host, RoomId(saved.room)),
-            Some(host_to_world::Body::Beat(_) | host_to_world::Body::RoomTick(_)) => {}
+            Some(host_to_world::Body::Beat(beat)) => self.hear_beat(host, beat),
+            Some(host_to_world::Body::RoomTick(_)) => {}
             None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
         }
         self.advance(now);
@@ -236,6 +250,25 @@ impl Lobby {
         self.advance(now);
         self.remove_host(now, host, reason);
         self.advance(now);
+    }
+
+    /// Whether what is recorded is written in time from now on. While it is not, rooms are neither made nor started.
+    pub fn set_directory_works(&mut self, works: bool) {
+        self.directory_works = works;
+    }
+
+    /// Where clients can resume their sessions from now on.
+    pub fn set_servers(&mut self, servers: world::Servers) {
+        if self.servers != servers {
+            self.servers = servers;
+            let everybody = self.players.connected();
+            self.outbox.broadcast(everybody, world_to_client::Body::Servers(self.servers.clone()));
+        }
+    }
+
+    /// The highest number that a host may have had; the shell goes on from there.
+    pub fn last_host(&self) -> HostId {
+        HostId(self.hosts.last_id())
     }
 
     /// Time has passed.
@@ -290,6 +323,7 @@ impl Lobby {
             }
         }
         self.tend_pool(now);
+        self.note_changes();
     }
 
     /// One request, from the rate limit to its answer.

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
-    Beat, Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, Resume, RoomOpened,
-    WorldToHost, host_to_world, world_to_host,
+    Beat, Configure, HostReady, HostStats, HostToWorld, OpenRoom, RemovePlayer, RenamePlayer, Resume, RoomHere,
+    RoomOpened, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
@@ -28,7 +28,7 @@ use super::cpu::CpuMeter;
 use super::inlet::{Inbox, RoomInlet};
 use super::outlet::Outlet;
 use super::{HostConfig, Shared, unix_now_s};
-use crate::actor::{Close, GameServer, HandOver, Remove, Rename, Setup, ticker};
+use crate::actor::{Close, GameServer, HandOver, Remove, Rename, Retell, Setup, ticker};
 use crate::carrier::HostEnd;
 use crate::clock_thread::{Pulse, RoomClock, TickSchedule};
 use crate::config::RoomConfig;
@@ -46,6 +46,9 @@ const MOST_MISSED: u32 = 200;
 /// How long a host that closes its rooms waits for the last clients to be told.
 const DRAIN_WITHIN: Duration = Duration::from_secs(2);
 
+/// A WorldServer that answers signs of life, and has not for so long, is gone.
+const DEAF_AFTER: Duration = Duration::from_secs(1);
+
 /// Why a host does not serve its WorldServer any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -62,6 +65,7 @@ pub enum Ended {
 /// What came of making a room.
 struct Made {
     room: RoomId,
+    incarnation: u32,
     result: Result<Box<Parts>, Error>,
 }
 
@@ -94,8 +98,7 @@ pub(super) async fn run(
     link: HostEnd,
     stop: &CancellationToken,
 ) -> Ended {
-    let HostEnd { mut commands, news: to_world, written } = link;
-    *shared.written.lock().unwrap_or_else(PoisonError::into_inner) = written;
+    let HostEnd { mut commands, news: to_world } = link;
     let mut control = Control {
         shared,
         news: to_world,
@@ -105,11 +108,16 @@ pub(super) async fn run(
         pending: BTreeMap::new(),
         cpu: CpuMeter::start(),
     };
-    control.tell(host_to_world::Body::Ready(control.ready()));
+    shared.lease(|lease| lease.connect(now()));
+    // What rooms have said to nobody is in what they say next. (And this is the first thing that is said.)
+    while news.try_recv().is_ok() {}
+    control.forward(HostToWorld { body: Some(host_to_world::Body::Ready(control.ready())) });
     let ended = control.serve(news, &mut commands, stop).await;
     match ended {
         Ended::HandedOver => control.hand_over_all().await,
         Ended::Drained => control.close_all(ErrorCode::Draining).await,
+        // They are this host's for a while yet, and another WorldServer may go on with them.
+        Ended::LinkLost if shared.lease(|lease| lease.is_given()) && !stop.is_cancelled() => control.making.abort_all(),
         Ended::LinkLost | Ended::Refused(_) => control.close_all(ErrorCode::HostDied).await,
     }
     // What rooms said last has a meaning only as long as the link holds.
@@ -148,7 +156,14 @@ impl Control<'_> {
                 Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
                 () = stop.cancelled() => return if self.keep_rooms { Ended::HandedOver } else { Ended::LinkLost },
                 _ = stats.tick() => self.send_stats(),
-                _ = beats.tick() => self.send_if_there_is_room(host_to_world::Body::Beat(Beat {})),
+                _ = beats.tick() => {
+                    let (number, silence) = self.shared.lease(|lease| (lease.send(now()), lease.silence(now())));
+                    if silence > DEAF_AFTER {
+                        tracing::warn!("the WorldServer gave no sign of life for {} ms", silence.as_millis());
+                        return Ended::LinkLost;
+                    }
+                    self.send_if_there_is_room(host_to_world::Body::Beat(Beat { number }));
+                }
             }
         }
     }
@@ -162,6 +177,8 @@ impl Control<'_> {
             }
             world_to_host::Body::RemovePlayer(order) => self.remove(&order),
             world_to_host::Body::RenamePlayer(order) => self.rename(order),
+            world_to_host::Body::Heard(heard) => self.shared.lease(|lease| lease.hear(now(), heard.number)),
+            world_to_host::Body::Kept(kept) => self.note_kept(kept.serial),
             world_to_host::Body::Drain(_) => {}
         }
         Ok(())
@@ -179,7 +196,20 @@ impl Control<'_> {
             .ok_or_else(|| "the WorldServer's ticket key is not an Ed25519 public key".to_owned())?;
         *self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner) = Some(verifier);
         (self.grace_ms, self.keep_rooms) = (configure.grace_ms, configure.keep_rooms);
+        self.shared.lease(|lease| lease.begin(now(), Duration::from_millis(configure.lease_ms.into())));
+        for inlet in &self.shared.rooms {
+            inlet.post(Retell);
+        }
         Ok(())
+    }
+
+    /// The WorldServer has all that was said of ticks up to this serial.
+    fn note_kept(&self, serial: u64) {
+        self.shared.written.send_if_modified(|written| {
+            let is_newer = *written < serial;
+            *written = serial.max(*written);
+            is_newer
+        });
     }
 
     /// Begins to make a room.
@@ -189,6 +219,7 @@ impl Control<'_> {
             return self.opened(room, Some(error));
         }
         self.pending.insert(room, None);
+        let incarnation = order.incarnation;
         let header = Header {
             game: order.game,
             room: order.room,
@@ -199,7 +230,11 @@ impl Control<'_> {
         };
         let resume = order.resume.map(|resume| (RoomClock::showing(GameTime::from_micros(resume.now_us)), resume));
         let (shared, keep) = (Arc::clone(self.shared), self.keep_rooms);
-        self.making.spawn_blocking(move || Made { room, result: make_room(&shared, &header, resume, keep) });
+        self.making.spawn_blocking(move || Made {
+            room,
+            incarnation,
+            result: make_room(&shared, &header, resume, keep),
+        });
     }
 
     fn may_make(&self, room: RoomId) -> Result<(), Error> {
@@ -216,13 +251,13 @@ impl Control<'_> {
 
     /// A room is made, or could not be.
     fn open(&mut self, made: Made) {
-        let Made { room, result } = made;
+        let Made { room, incarnation, result } = made;
         let unwanted = self.pending.remove(&room).flatten();
         match result {
             Err(error) => self.opened(room, Some(error)),
             Ok(_) if unwanted.is_some() => {}
             Ok(parts) => {
-                let begin = place(self.shared, room, *parts);
+                let begin = place(self.shared, room, incarnation, *parts);
                 // Told before the first tick, which may be the last one.
                 self.opened(room, None);
                 begin();
@@ -277,10 +312,7 @@ impl Control<'_> {
 
     async fn close_all(&mut self, reason: ErrorCode) {
         self.making.abort_all();
-        let rooms: Vec<RoomId> = self.shared.rooms.iter().map(|entry| *entry.key()).collect();
-        let actors: Vec<_> = rooms.iter().filter_map(|room| self.shared.rooms.remove(room)).collect();
-        let told = actors.iter().map(|(_, inlet)| inlet.actor.send(Close(reason)));
-        let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
+        close_all(self.shared, reason).await;
     }
 
     fn send_stats(&mut self) {
@@ -320,6 +352,8 @@ impl Control<'_> {
             label: config.label.clone(),
             key: config.key.clone(),
             cores: self.shared.arbiters.len() as u32,
+            instance: self.shared.instance.to_vec(),
+            rooms: self.shared.rooms.iter().map(|entry| room_here(*entry.key(), entry.value())).collect(),
         }
     }
 
@@ -331,6 +365,28 @@ impl Control<'_> {
     fn forward(&self, message: HostToWorld) -> bool {
         self.news.try_send(message).is_ok()
     }
+}
+
+fn room_here(room: RoomId, inlet: &RoomInlet) -> RoomHere {
+    RoomHere { room: room.0, incarnation: inlet.incarnation }
+}
+
+pub(super) async fn close_all(shared: &Shared, reason: ErrorCode) {
+    let rooms: Vec<RoomId> = shared.rooms.iter().map(|entry| *entry.key()).collect();
+    let actors: Vec<_> = rooms.iter().filter_map(|room| shared.rooms.remove(room)).collect();
+    let told = actors.iter().map(|(_, inlet)| inlet.actor.send(Close(reason)));
+    let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
+}
+
+/// Drops what rooms say while there is no link: the next one begins with all that they are. (A player who leaves meanwhile is in the lobby's
+/// room until the grace period is over.)
+pub(super) async fn drop_news(news: &mut mpsc::Receiver<HostToWorld>) {
+    while news.recv().await.is_some() {}
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Everything about a new room that takes time: its first tick, at room time zero, puts up the world; or it goes on where it was
@@ -390,20 +446,20 @@ fn take_up(config: RoomConfig, game: Box<dyn Game>, clock: RoomClock, resume: &R
 }
 
 /// Gives a room its actor and lets players in. It ticks from the moment at which the returned call is made.
-fn place(shared: &Arc<Shared>, id: RoomId, parts: Parts) -> impl FnOnce() {
+fn place(shared: &Arc<Shared>, id: RoomId, incarnation: u32, parts: Parts) -> impl FnOnce() {
     let Parts { room, files, capacity, clock, keeper } = parts;
     let (clock, pulse) = (clock.unwrap_or_else(RoomClock::start), Arc::new(Pulse::default()));
     let (tick_hz, last) = (room.config().tick_hz, room.last_tick().unwrap_or_default());
     let place = shared.place_room();
     let arbiter = place.arbiter.clone();
-    let (inbox, outlet) = (Arc::new(Inbox::default()), Outlet::new(Arc::clone(&shared.counters), shared.written()));
+    let (inbox, outlet) = (Arc::new(Inbox::default()), Outlet::new(Arc::clone(&shared.counters), shared.gate()));
     let actor = GameServer::start_in_arbiter(&arbiter, {
         let (shared, pulse, inbox) = (Arc::clone(shared), Arc::clone(&pulse), Arc::clone(&inbox));
         move |_| {
             GameServer::new(Setup { id, capacity, room, files, keeper, clock, pulse, place, inbox, outlet, shared })
         }
     });
-    let inlet = RoomInlet::new(actor.clone(), clock, inbox, Arc::clone(&shared.counters));
+    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, Arc::clone(&shared.counters));
     shared.rooms.insert(id, Arc::new(inlet));
     let clock_thread = shared.clock_thread.clone();
     move || clock_thread.add(clock, tick_hz, last, pulse, ticker(actor))

@@ -27,6 +27,8 @@ pub(crate) struct RoomInlet {
     pub(crate) actor: Addr<GameServer>,
     pub(crate) clock: RoomClock,
     pub(crate) inbox: Arc<Inbox>,
+    /// How often the room was given to a host, as this one was told.
+    pub(crate) incarnation: u32,
     counters: Arc<Counters>,
     posts: Arc<Semaphore>,
     next_client: AtomicU32,
@@ -34,11 +36,18 @@ pub(crate) struct RoomInlet {
 }
 
 impl RoomInlet {
-    pub(crate) fn new(actor: Addr<GameServer>, clock: RoomClock, inbox: Arc<Inbox>, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(
+        actor: Addr<GameServer>,
+        clock: RoomClock,
+        inbox: Arc<Inbox>,
+        incarnation: u32,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             actor,
             clock,
             inbox,
+            incarnation,
             counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),

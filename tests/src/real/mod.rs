@@ -3,10 +3,12 @@
 //!
 //! Nothing here waits for a number of milliseconds to pass: it waits for lines, with a bound after which a test fails.
 
+mod cluster;
 mod console;
 pub mod raw;
 mod server;
 
+pub use cluster::{Cluster, Nats, outage};
 pub use console::Console;
 pub use server::{Metrics, Server, is_alive, signal as server_signal};
 

@@ -142,6 +142,7 @@ impl SimHost {
                     room.inputs.push(Input::Rename { player: PlayerId(order.player), name: order.name });
                 }
             }
+            world_to_host::Body::Heard(_) | world_to_host::Body::Kept(_) => {}
             world_to_host::Body::Drain(_) => {
                 for id in self.rooms.keys().copied().collect::<Vec<_>>() {
                     self.close_room(id, ErrorCode::Draining);

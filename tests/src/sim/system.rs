@@ -534,7 +534,11 @@ impl System {
             }
             Output::Host { message, .. } => self.host.handle_world(self.now, message),
             // The host is a part of this process.
-            Output::Forsake { .. } | Output::Forget { .. } | Output::Children(_) => {}
+            Output::Forsake { .. }
+            | Output::Forget { .. }
+            | Output::Adopt { .. }
+            | Output::Record { .. }
+            | Output::Children(_) => {}
         }
     }
 

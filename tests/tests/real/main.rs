@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bots;
+mod cluster;
 mod consoles;
 mod failover;
 mod processes;

@@ -43,6 +43,11 @@ impl KeptRooms {
         }
     }
 
+    /// A host says that it runs a room already: what was known of it may have gaps, and goes.
+    pub(crate) fn adopt(&self, room: RoomId, host: HostId) {
+        self.rooms().insert(room, Kept { host, saved: None, ticks: Vec::new(), heard: now() });
+    }
+
     /// A room is gone for good.
     pub(crate) fn forget(&self, room: RoomId) {
         self.rooms().remove(&room);

@@ -38,6 +38,7 @@ impl Lobby {
         self.check_in_no_room(player)?;
         self.check_creation(&create)?;
         self.check_room_limits(now, player)?;
+        self.check_directory()?;
 
         let key = create.key;
         let room = self.rooms.add(player, create);
@@ -266,6 +267,15 @@ impl Lobby {
             return refuse(format!("a player may make {} rooms a minute; wait a little", self.config.rooms_per_minute));
         }
         Ok(())
+    }
+
+    /// Whether rooms can be made and started: what is confirmed has to be known to the other servers.
+    pub(super) fn check_directory(&self) -> Result<(), Refusal> {
+        if self.directory_works {
+            return Ok(());
+        }
+        let message = "the servers' directory (NATS) can't be written at the moment; try again in a few seconds";
+        Err(Refusal::new(ErrorCode::TryAgain, message))
     }
 
     /// Whether the player may come in, seats aside.

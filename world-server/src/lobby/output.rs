@@ -10,6 +10,7 @@ use ambit_proto::control::host::{WorldToHost, world_to_host};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 
+use super::records::Key;
 use super::refusal::Refusal;
 
 /// One lobby connection. The shell numbers them and never uses a number twice.
@@ -70,6 +71,20 @@ pub enum Output {
     Forget {
         /// Which one.
         room: RoomId,
+    },
+    /// The host runs the room, as another WorldServer had it: what it says of the room is to be kept.
+    Adopt {
+        /// Which room.
+        room: RoomId,
+        /// Where it runs.
+        host: HostId,
+    },
+    /// Write to the directory. What was put out before in the same call confirms it; so does no call after it.
+    Record {
+        /// What it is of.
+        key: Key,
+        /// All that is known of that; `None` when it is gone.
+        value: Option<Vec<u8>>,
     },
     /// Keep so many children: start those that are missing; those too many were told to end.
     Children(u32),

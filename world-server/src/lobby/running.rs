@@ -28,6 +28,7 @@ impl Lobby {
     pub(super) fn start_room(&mut self, now: LocalTime, player: PlayerId, from: Caller) -> Result<Answer, Refusal> {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
+        self.check_directory()?;
         let room = self.rooms.at(id);
         let wish = Wish { game: &room.game, players: room.seats.taken() };
         let host = self.placement.place(wish, &self.hosts.candidates(&self.rooms)).ok_or_else(|| {
@@ -52,6 +53,7 @@ impl Lobby {
             seed: room.seed,
             capacity: room.seats.capacity(),
             resume,
+            incarnation: room.incarnation,
         };
         self.pool_changed = true;
         self.outbox.host(host, world_to_host::Body::OpenRoom(open));
@@ -82,10 +84,13 @@ impl Lobby {
         }
     }
 
-    pub(super) fn add_host(&mut self, now: LocalTime, id: HostId, ready: HostReady) {
+    pub(super) fn add_host(&mut self, now: LocalTime, id: HostId, mut ready: HostReady) {
+        let here = std::mem::take(&mut ready.rooms);
         match Host::try_from(ready) {
             Ok(host) if !self.draining => {
+                self.recognise(id, &host.instance);
                 self.hosts.add(id, host);
+                self.compare_rooms(now, id, &here);
                 self.pool_changed = true;
                 self.watch_host(now, id);
                 self.place_homeless(now);

@@ -372,6 +372,9 @@ impl Storm {
                 Output::Forsake { host } => panic!("{host:?} is not one that has to be heard"),
                 Output::Forget { .. } => {}
                 Output::Children(count) => panic!("no children are kept, and {count} are wanted"),
+                other @ (Output::Adopt { .. } | Output::Record { .. }) => {
+                    panic!("there is no directory, and {other:?}")
+                }
             }
         }
         // Only the shell knows when a connection is really closed.
