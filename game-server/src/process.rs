@@ -22,6 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::accept;
+use crate::agones::Agones;
 use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, World};
 use crate::endpoint;
@@ -87,11 +88,24 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 }
 
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
+    let stop = stop_at_signal(options.world)?;
     let world = Link::prepare(&options)?;
     let identity = Identity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
+    let needs_place = options.advertise.is_none();
+    let mut agones = options.agones.then(|| Agones::start(needs_place)).transpose()?;
+    let address = match &mut agones {
+        Some(agones) if needs_place => {
+            tracing::info!("waiting for the address that Agones gives to this server; --advertise would say it");
+            tokio::select! {
+                place = agones.place() => place,
+                () = stop.cancelled() => return Ok(()),
+            }
+        }
+        _ => Advertise::address(options.advertise, endpoint.local_addr()?),
+    };
     let config = HostConfig {
-        address: Advertise::address(options.advertise, endpoint.local_addr()?).to_string(),
+        address: address.to_string(),
         fingerprint: identity.fingerprint(),
         capacity: options.capacity,
         label: format!("process {}", std::process::id()),
@@ -101,16 +115,35 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     };
     tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
     let (host, mut control) = GameHost::new(config, registry)?;
+    if let Some(agones) = &agones {
+        agones.watch(host.clone());
+    }
     tokio::spawn(accept(endpoint.clone(), host.door(), move |connection, _| {
         let host = host.clone();
         async move { host.serve(connection).await }
     }));
     let served = match world {
-        Link::Pipes(input, output) => serve_parent(&mut control, input, output).await,
-        Link::Dial(address, fingerprint) => dial(&mut control, address, fingerprint).await,
+        Link::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
+        Link::Dial(address, fingerprint) => dial(&mut control, address, fingerprint, &stop).await,
     };
+    // One that fails is started again where it is; Agones hears only of one that has served its time.
+    if let (Some(agones), Ok(_)) = (agones, &served) {
+        agones.end().await;
+    }
+    if let Ok(Parting::Vanish) = served {
+        // Without a word to the clients: the WorldServer calls them elsewhere.
+        std::process::exit(0);
+    }
     let _ = tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await;
-    served
+    served.map(drop)
+}
+
+/// How a process ends that has served its time.
+enum Parting {
+    /// Its rooms go on elsewhere.
+    Vanish,
+    /// Its clients have been told.
+    Close,
 }
 
 /// The way to the WorldServer.
@@ -141,44 +174,40 @@ fn pipes() -> anyhow::Result<Link> {
 }
 
 /// Serves the WorldServer at the other end of standard input and output.
-async fn serve_parent(control: &mut HostControl, input: pipe::Receiver, output: pipe::Sender) -> anyhow::Result<()> {
-    // A terminal interrupts children too. The parent drains; its end is ours. Who terminates this process alone wants its rooms elsewhere.
-    let (_interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let stop = CancellationToken::new();
-    let stopping = stop.clone();
-    tokio::spawn(async move {
-        terminate.recv().await;
-        stopping.cancel();
-    });
+async fn serve_parent(
+    control: &mut HostControl,
+    input: pipe::Receiver,
+    output: pipe::Sender,
+    stop: &CancellationToken,
+) -> anyhow::Result<Parting> {
     let (link, carrying) = host_end_over(input, output);
     let carrying = tokio::spawn(carrying);
-    let ended = control.run(link, &stop).await;
+    let ended = control.run(link, stop).await;
     // What the host said last is still written, unless nobody reads.
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     match ended {
         Ended::Refused(why) => bail!(why),
-        Ended::HandedOver => vanish(),
-        Ended::Drained | Ended::LinkLost => Ok(()),
+        Ended::HandedOver => Ok(Parting::Vanish),
+        Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
     }
 }
 
-/// Ends the process without a word to the clients: the WorldServer calls them elsewhere.
-fn vanish() -> ! {
-    std::process::exit(0)
-}
-
 /// Serves the WorldServer at `address`, again after each loss, until a signal or its `Drain`.
-async fn dial(control: &mut HostControl, address: SocketAddr, fingerprint: Fingerprint) -> anyhow::Result<()> {
-    let stop = stop_at_signal()?;
+async fn dial(
+    control: &mut HostControl,
+    address: SocketAddr,
+    fingerprint: Fingerprint,
+    stop: &CancellationToken,
+) -> anyhow::Result<Parting> {
     let local: SocketAddr = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
     let mut endpoint = Endpoint::client(local)?;
     let verifier = FingerprintVerifier::pinned(fingerprint);
     endpoint.set_default_client_config(quic::client_config(ALPN_HOST, Arc::clone(&verifier)));
     let mut backoff = FIRST_BACKOFF;
     while !stop.is_cancelled() {
-        match serve_once(control, &endpoint, address, &stop).await {
+        match serve_once(control, &endpoint, address, stop).await {
             Ok(Ended::Drained) => break,
-            Ok(Ended::HandedOver) => vanish(),
+            Ok(Ended::HandedOver) => return Ok(Parting::Vanish),
             Ok(Ended::Refused(why)) => bail!(why),
             Ok(Ended::LinkLost) if stop.is_cancelled() => break,
             Ok(Ended::LinkLost) => {
@@ -199,7 +228,7 @@ async fn dial(control: &mut HostControl, address: SocketAddr, fingerprint: Finge
     }
     endpoint.close(0_u8.into(), b"the host ends");
     endpoint.wait_idle().await;
-    Ok(())
+    Ok(Parting::Close)
 }
 
 async fn serve_once(
@@ -232,14 +261,15 @@ fn was_refused(connection: &Connection) -> bool {
     )
 }
 
-/// Cancelled by SIGINT and SIGTERM.
-fn stop_at_signal() -> anyhow::Result<CancellationToken> {
+/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too, but the parent drains, and its
+/// end is theirs. Who terminates a child alone wants its rooms elsewhere.
+fn stop_at_signal(world: World) -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stop = CancellationToken::new();
     let stopping = stop.clone();
     tokio::spawn(async move {
         tokio::select! {
-            _ = interrupt.recv() => {}
+            () = async { while interrupt.recv().await.is_some() && world == World::Stdio {} } => {}
             _ = terminate.recv() => {}
         }
         stopping.cancel();

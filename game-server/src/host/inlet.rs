@@ -30,15 +30,24 @@ pub(crate) struct RoomInlet {
     counters: Arc<Counters>,
     posts: Arc<Semaphore>,
     next_client: AtomicU32,
+    /// Players at most.
+    pub(crate) seats: u32,
     players: AtomicU32,
 }
 
 impl RoomInlet {
-    pub(crate) fn new(actor: Addr<GameServer>, clock: RoomClock, inbox: Arc<Inbox>, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(
+        actor: Addr<GameServer>,
+        clock: RoomClock,
+        inbox: Arc<Inbox>,
+        seats: u32,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             actor,
             clock,
             inbox,
+            seats,
             counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),

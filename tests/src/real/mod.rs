@@ -4,10 +4,12 @@
 //! Nothing here waits for a number of milliseconds to pass: it waits for lines, with a bound after which a test fails.
 
 mod console;
+mod host;
 pub mod raw;
 mod server;
 
 pub use console::Console;
+pub use host::Host;
 pub use server::{Metrics, Server, is_alive, signal as server_signal};
 
 use std::io::{BufRead, BufReader, Read};
