@@ -4,6 +4,7 @@ mod agones;
 mod bad_input;
 mod bots;
 mod consoles;
+mod deploy;
 mod failover;
 mod processes;
 mod server;
