@@ -16,13 +16,13 @@ use self::load::{
     variables, yaml,
 };
 
-/// What the files use already, and the programs take as soon as they know clusters: flags, and values of flags that are there.
-/// To be emptied then.
-const COMING: [(&str, &str); 4] = [
-    ("world-server", "--nats"),
-    ("world-server", "--cluster-key"),
-    ("world-server", "--hosts"),
-    ("game-server", "--world"),
+/// What the files use already, and the programs take as soon as they know clusters: flags, and values of flags that are there,
+/// known by what is in them. To be emptied then.
+const COMING: [(&str, &str, &str); 4] = [
+    ("world-server", "--nats", ""),
+    ("world-server", "--cluster-key", ""),
+    ("world-server", "--hosts", "cluster"),
+    ("game-server", "--world", ","),
 ];
 
 /// How long the programs take to end, in seconds: README, "Scale"; `server/parts.rs` and `process.rs`.
@@ -50,7 +50,7 @@ fn every_flag_and_variable_stands_in_the_help_of_its_program() -> Result<()> {
         let help = help(&start.program)?;
         let flags = start.arguments.iter().filter(|it| it.starts_with("--"));
         for flag in flags.map(|flag| flag.split_once('=').map_or(flag.as_str(), |(flag, _)| flag)) {
-            let known = COMING.contains(&(start.program.as_str(), flag)) || help.contains(flag);
+            let known = is_coming(&start.program, flag, "") || help.contains(flag);
             assert!(known, "{}: {} has no flag {flag}", start.place, start.program);
         }
         for name in start.variables.keys().filter(|name| name.starts_with("AMBIT_")) {
@@ -63,25 +63,30 @@ fn every_flag_and_variable_stands_in_the_help_of_its_program() -> Result<()> {
 #[test]
 fn every_start_is_taken_by_its_program() {
     for start in starts() {
-        let of_clusters = |flag: &str| COMING.contains(&(start.program.as_str(), flag));
+        let of_clusters = |flag: &str, value: &str| is_coming(&start.program, flag, value);
         let mut words = vec![start.program.clone()];
         let mut arguments = start.arguments.iter().peekable();
         while let Some(argument) = arguments.next() {
-            let flag = argument.split_once('=').map_or(argument.as_str(), |(flag, _)| flag);
-            let value = arguments.next_if(|next| !argument.contains('=') && !next.starts_with("--"));
-            if !of_clusters(flag) {
-                words.extend([argument.clone()].into_iter().chain(value.cloned()));
+            let glued = argument.split_once('=');
+            let flag = glued.map_or(argument.as_str(), |(flag, _)| flag);
+            let next = arguments.next_if(|next| glued.is_none() && !next.starts_with("--"));
+            let value = glued.map(|(_, value)| value).or(next.map(String::as_str)).unwrap_or_default();
+            if !of_clusters(flag, value) {
+                words.extend([argument.clone()].into_iter().chain(next.cloned()));
             }
         }
         for (name, value) in &start.variables {
             let flag = format!("--{}", name.trim_start_matches("AMBIT_").to_lowercase().replace('_', "-"));
-            // Kubernetes has variables of its own here, and a flag goes before a variable.
-            if name.starts_with("AMBIT_") && !of_clusters(&flag) && !words.contains(&flag) {
+            // A flag goes before a variable.
+            let given = start.arguments.iter().any(|word| *word == flag || word.starts_with(&format!("{flag}=")));
+            if name.starts_with("AMBIT_") && !of_clusters(&flag, value) && !given {
                 words.extend([flag, value.clone()]);
             }
         }
         let problem = if start.program == "game-server" {
-            words.extend(["--world", "127.0.0.1:7777"].map(String::from));
+            if !words.iter().any(|word| word.starts_with("--world=") || word == "--world") {
+                words.push("--world=127.0.0.1:7777".into());
+            }
             ambit_game_server::cli::Options::try_parse_from(&words).err().map(|error| error.to_string())
         } else {
             ambit_world_server::config::Config::from_arguments(&words).err().map(|error| error.to_string())
@@ -265,10 +270,7 @@ fn ports_and_names_agree_among_the_manifests() {
 fn nothing_runs_as_root_and_everything_has_time_to_end() {
     for (name, stage) in stages().into_iter().filter(|(name, _)| !name.is_empty() && name != "build") {
         let user = stage.iter().rfind(|(word, _)| word == "USER").unwrap_or_else(|| panic!("{name} runs as root"));
-        assert!(
-            user.1.parse::<u32>().is_ok() || user.1.split(':').all(|id| id.parse::<u32>().is_ok_and(|id| id != 0)),
-            "{user:?}"
-        );
+        assert!(user.1.split(':').all(|id| id.parse::<u32>().is_ok_and(|id| id != 0)), "{name}: {user:?}");
     }
     for (name, service) in services() {
         let own = service["image"].as_str().and_then(ours).is_some();
@@ -385,8 +387,16 @@ fn the_secrets_that_are_made_are_those_that_are_used_and_the_server_takes_them()
     Ok(())
 }
 
-fn help(program: &str) -> Result<String> {
-    Ok(String::from_utf8(real::run(Command::new(binary(program)).arg("--help"))?.stdout)?)
+/// Whether a program does not take this yet.
+fn is_coming(program: &str, flag: &str, value: &str) -> bool {
+    COMING.iter().any(|(of, it, holds)| (*of, *it) == (program, flag) && value.contains(holds))
+}
+
+/// The words of what a program says of itself, flags and variables among them.
+fn help(program: &str) -> Result<BTreeSet<String>> {
+    let text = String::from_utf8(real::run(Command::new(binary(program)).arg("--help"))?.stdout)?;
+    let letters = |letter: char| !letter.is_ascii_alphanumeric() && letter != '-' && letter != '_';
+    Ok(text.split(letters).map(str::to_owned).collect())
 }
 
 /// All NATS nodes, at their port.
