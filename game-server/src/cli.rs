@@ -42,6 +42,12 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub capacity: u32,
 
+    /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when it is ready, its health, its
+    /// rooms and players (as counters), its end. Without --advertise, players are told the address and port that Agones gave
+    /// to it, and the host waits until it knows them.
+    #[arg(long, env = "AMBIT_AGONES", value_parser = clap::builder::BoolishValueParser::new())]
+    pub agones: bool,
+
     /// Writes the ground truth of each room to DIR/room-ID.jsonl.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,

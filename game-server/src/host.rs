@@ -41,6 +41,7 @@ use self::inlet::RoomInlet;
 use self::lease::Lease;
 use self::outlet::Gate;
 use crate::accept::DoorCounters;
+use crate::agones::Load;
 use crate::carrier::HostEnd;
 use crate::clock_thread::ClockThread;
 use crate::logic::registry::Registry;
@@ -219,6 +220,22 @@ impl GameHost {
     pub async fn serve(&self, connection: Connection) {
         let _counted = self.shared.counters.client();
         connection::serve(Arc::clone(&self.shared), connection).await;
+    }
+
+    /// What it carries now.
+    pub(crate) fn load(&self) -> Load {
+        let Shared { config, rooms, tickets, .. } = &*self.shared;
+        let mut load = Load {
+            in_service: tickets.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
+            capacity: config.capacity,
+            ..Load::default()
+        };
+        for inlet in rooms {
+            load.rooms += 1;
+            load.players += inlet.players();
+            load.seats += inlet.seats;
+        }
+        load
     }
 
     /// What an endpoint of this host's own counts at its door.

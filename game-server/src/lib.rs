@@ -16,6 +16,7 @@ pub mod ticket;
 
 pub mod accept;
 mod actor;
+mod agones;
 pub mod carrier;
 pub mod cli;
 pub mod clock_thread;

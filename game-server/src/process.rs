@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::accept;
+use crate::agones::Agones;
 use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, World};
 use crate::dial::{Worlds, dial};
@@ -80,11 +81,24 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 }
 
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
+    let stop = stop_at_signal(&options.world)?;
     let world = Link::prepare(&options)?;
     let identity = Identity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
+    let needs_place = options.advertise.is_none();
+    let mut agones = options.agones.then(|| Agones::start(needs_place)).transpose()?;
+    let address = match &mut agones {
+        Some(agones) if needs_place => {
+            tracing::info!("waiting for the address that Agones gives to this server; --advertise would say it");
+            tokio::select! {
+                place = agones.place() => place,
+                () = stop.cancelled() => return Ok(()),
+            }
+        }
+        _ => Advertise::address(options.advertise, endpoint.local_addr()?),
+    };
     let config = HostConfig {
-        address: Advertise::address(options.advertise, endpoint.local_addr()?).to_string(),
+        address: address.to_string(),
         fingerprint: identity.fingerprint(),
         capacity: options.capacity,
         label: format!("process {}", std::process::id()),
@@ -94,16 +108,35 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     };
     tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
     let (host, mut control) = GameHost::new(config, registry)?;
+    if let Some(agones) = &agones {
+        agones.watch(host.clone());
+    }
     tokio::spawn(accept(endpoint.clone(), host.door(), move |connection, _| {
         let host = host.clone();
         async move { host.serve(connection).await }
     }));
     let served = match world {
-        Link::Pipes(input, output) => serve_parent(&mut control, input, output).await,
-        Link::Dial(worlds) => serve_worlds(&mut control, &worlds).await,
+        Link::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
+        Link::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
     };
+    // One that fails is started again where it is; Agones hears only of one that has served its time.
+    if let (Some(agones), Ok(_)) = (agones, &served) {
+        agones.end().await;
+    }
+    if let Ok(Parting::Vanish) = served {
+        // Without a word to the clients: the WorldServer calls them elsewhere.
+        std::process::exit(0);
+    }
     let _ = tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await;
-    served
+    served.map(drop)
+}
+
+/// How a process ends that has served its time.
+enum Parting {
+    /// Its rooms go on elsewhere.
+    Vanish,
+    /// Its clients have been told.
+    Close,
 }
 
 /// The way to the WorldServer.
@@ -134,50 +167,44 @@ fn pipes() -> anyhow::Result<Link> {
 }
 
 /// Serves the WorldServer at the other end of standard input and output.
-async fn serve_parent(control: &mut HostControl, input: pipe::Receiver, output: pipe::Sender) -> anyhow::Result<()> {
-    // A terminal interrupts children too. The parent drains; its end is ours. Who terminates this process alone wants its rooms elsewhere.
-    let (_interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let stop = CancellationToken::new();
-    let stopping = stop.clone();
-    tokio::spawn(async move {
-        terminate.recv().await;
-        stopping.cancel();
-    });
+async fn serve_parent(
+    control: &mut HostControl,
+    input: pipe::Receiver,
+    output: pipe::Sender,
+    stop: &CancellationToken,
+) -> anyhow::Result<Parting> {
     let (link, carrying) = host_end_over(input, output, Some(control.written()));
     let carrying = tokio::spawn(carrying);
-    let ended = control.run(link, &stop).await;
+    let ended = control.run(link, stop).await;
     // What the host said last is still written, unless nobody reads.
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     match ended {
         Ended::Refused(why) => bail!(why),
-        Ended::HandedOver => vanish(),
-        Ended::Drained | Ended::LinkLost => Ok(()),
+        Ended::HandedOver => Ok(Parting::Vanish),
+        Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
     }
-}
-
-/// Ends the process without a word to the clients: the WorldServer calls them elsewhere.
-fn vanish() -> ! {
-    std::process::exit(0)
 }
 
 /// Serves WorldServers that are dialled, until a signal or a `Drain`.
-async fn serve_worlds(control: &mut HostControl, worlds: &Worlds) -> anyhow::Result<()> {
+async fn serve_worlds(control: &mut HostControl, worlds: &Worlds, stop: &CancellationToken) -> anyhow::Result<Parting> {
     control.written();
-    match dial(control, worlds, &stop_at_signal()?).await? {
-        Ended::HandedOver => vanish(),
+    match dial(control, worlds, stop).await? {
+        Ended::HandedOver => Ok(Parting::Vanish),
         Ended::Refused(why) => bail!(why),
-        Ended::Drained | Ended::LinkLost => Ok(()),
+        Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
     }
 }
 
-/// Cancelled by SIGINT and SIGTERM.
-fn stop_at_signal() -> anyhow::Result<CancellationToken> {
+/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too, but the parent drains, and its
+/// end is theirs. Who terminates a child alone wants its rooms elsewhere.
+fn stop_at_signal(world: &World) -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stop = CancellationToken::new();
     let stopping = stop.clone();
+    let is_child = *world == World::Stdio;
     tokio::spawn(async move {
         tokio::select! {
-            _ = interrupt.recv() => {}
+            () = async { while interrupt.recv().await.is_some() && is_child {} } => {}
             _ = terminate.recv() => {}
         }
         stopping.cancel();

@@ -89,8 +89,10 @@ pub(crate) type StartLobby = Box<
 pub(crate) struct Member {
     pub(crate) store: Store,
     pub(crate) process: [u8; 16],
-    /// Where this server is reached.
+    /// Where the other servers and the hosts find this one.
     pub(crate) address: String,
+    /// Where players do.
+    pub(crate) public_address: String,
     pub(crate) fingerprint: Fingerprint,
     /// What the servers show each other.
     pub(crate) key: String,
@@ -168,7 +170,7 @@ impl Member {
 
     /// What clients are told of this server.
     pub(crate) fn server(&self) -> Server {
-        Server { address: self.address.clone(), certificate_sha256: self.fingerprint.0.to_vec() }
+        Server { address: self.public_address.clone(), certificate_sha256: self.fingerprint.0.to_vec() }
     }
 
     /// Leads until `stop`, or until somebody else does.

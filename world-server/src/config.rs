@@ -52,6 +52,10 @@ pub struct Config {
     #[arg(long, value_name = "URL[,URL]", env = "AMBIT_NATS", value_delimiter = ',')]
     pub nats: Vec<String>,
 
+    /// Of a `cluster`: where the other servers and the hosts find this one, when that is not where players do: HOST:PORT.
+    #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_ADDRESS", value_parser = parse_peer_address)]
+    pub peer_address: Option<String>,
+
     /// How long a host may be silent before it counts as hung: its rooms go on elsewhere, and a child is killed. Hosts are heard
     /// every 250 ms; what is not much longer takes a busy machine for a hung one.
     #[arg(long, value_name = "TIME", env = "AMBIT_HOST_SILENCE", default_value = "2s", value_parser = parse_silence)]
@@ -64,7 +68,8 @@ pub struct Config {
     pub host_key: Option<String>,
 
     /// Where players are told to connect for a game, when that is not the listen address: IP, or IP:PORT. Children listen
-    /// on ports of their own, so that only the IP counts for them. In a cluster it is also where the other servers find this one.
+    /// on ports of their own, so that only the IP counts for them. In a cluster it is also where players find this server when another
+    /// one is gone.
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
@@ -299,6 +304,13 @@ fn parse_silence(text: &str) -> Result<Duration, String> {
     let least = 4 * BEAT_INTERVAL;
     let silence = parse_duration(text)?;
     if silence < least { Err(format!("{} ms at least", least.as_millis())) } else { Ok(silence) }
+}
+
+fn parse_peer_address(text: &str) -> Result<String, String> {
+    match text.parse() {
+        Ok(ambit_game_server::cli::World::Addresses(addresses)) if addresses.len() == 1 => Ok(text.into()),
+        _ => Err("an address such as 192.0.2.7:7777 or world-1:7777 is expected".into()),
+    }
 }
 
 fn parse_host_key(text: &str) -> Result<String, String> {

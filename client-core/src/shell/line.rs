@@ -153,14 +153,25 @@ async fn call(peer: &Peer, sockets: &Sockets) -> Result<Connection, Ending> {
         let gone = || Ending::Broken(format!("could not connect to {server}: nothing answered at once"));
         return timeout(SHORT_CALL_TIMEOUT, call_patiently(peer, sockets)).await.map_err(|_| gone())?;
     }
-    call_patiently(peer, sockets).await
+    let Peer::World { server, trust, .. } = peer else { return call_patiently(peer, sockets).await };
+    // Of several, the first that answers.
+    let mut ending = Ending::Broken("no server was named".to_owned());
+    for server in server.split(',').map(|server| server.trim().to_owned()) {
+        let peer = Peer::World { server, trust: trust.clone(), among_others: false };
+        match call_patiently(&peer, sockets).await {
+            Ok(connection) => return Ok(connection),
+            Err(missed) => ending = missed,
+        }
+        if matches!(ending, Ending::Final { .. }) {
+            break;
+        }
+    }
+    Err(ending)
 }
 
 async fn call_patiently(peer: &Peer, sockets: &Sockets) -> Result<Connection, Ending> {
     match peer {
-        Peer::World { server, trust: Trust::FirstUse(hosts), .. } => {
-            call_any_for_first_use(server, hosts, sockets).await
-        }
+        Peer::World { server, trust: Trust::FirstUse(hosts), .. } => call_for_first_use(server, hosts, sockets).await,
         Peer::World { server, trust: Trust::Pinned(pin), .. } => {
             let verifier = FingerprintVerifier::pinned(*pin);
             call_addresses(server, None, ALPN_WORLD, &verifier, sockets).await.map_err(|error| {
@@ -180,21 +191,6 @@ async fn call_patiently(peer: &Peer, sockets: &Sockets) -> Result<Connection, En
             })
         }
     }
-}
-
-/// Of several servers with commas between them, the first that answers.
-async fn call_any_for_first_use(servers: &str, hosts: &KnownHosts, sockets: &Sockets) -> Result<Connection, Ending> {
-    let mut ending = None;
-    for server in servers.split(',').map(str::trim) {
-        match call_for_first_use(server, hosts, sockets).await {
-            Ok(connection) => return Ok(connection),
-            Err(missed) => ending = Some(missed),
-        }
-        if matches!(ending, Some(Ending::Final { .. })) {
-            break;
-        }
-    }
-    Err(ending.unwrap_or_else(|| Ending::Broken("no server was named".to_owned())))
 }
 
 async fn call_for_first_use(server: &str, hosts: &KnownHosts, sockets: &Sockets) -> Result<Connection, Ending> {

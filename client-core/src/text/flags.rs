@@ -20,7 +20,7 @@ $XDG_CONFIG_HOME/ambit/known_hosts, else in ~/.config/ambit/known_hosts.";
 /// Which server, and over what kind of network.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Target {
-    /// The server, host:port.
+    /// The server, host:port; of a cluster several, with commas between them.
     #[arg(long, value_name = "ADDR", env = "AMBIT_SERVER", default_value = "127.0.0.1:7777", value_parser = address)]
     #[arg(long_help = SERVER_HELP)]
     pub server: String,
@@ -69,11 +69,14 @@ pub fn start_log() {
 
 /// Whether it can be an address at all; whether there is such a host shows at the call.
 fn address(text: &str) -> Result<String, String> {
-    match text.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0) => {
-            Ok(text.to_owned())
-        }
-        _ => Err("expected host:port, like 127.0.0.1:7777".to_owned()),
+    let is_one = |text: &str| {
+        let parts = text.trim().rsplit_once(':');
+        parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0))
+    };
+    if text.split(',').all(is_one) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected host:port, like 127.0.0.1:7777".to_owned())
     }
 }
 

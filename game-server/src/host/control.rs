@@ -459,7 +459,7 @@ fn place(shared: &Arc<Shared>, id: RoomId, incarnation: u32, parts: Parts) -> im
             GameServer::new(Setup { id, capacity, room, files, keeper, clock, pulse, place, inbox, outlet, shared })
         }
     });
-    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, Arc::clone(&shared.counters));
+    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, Arc::clone(&shared.counters));
     shared.rooms.insert(id, Arc::new(inlet));
     let clock_thread = shared.clock_thread.clone();
     move || clock_thread.add(clock, tick_hz, last, pulse, ticker(actor))

@@ -32,6 +32,8 @@ pub(crate) struct RoomInlet {
     counters: Arc<Counters>,
     posts: Arc<Semaphore>,
     next_client: AtomicU32,
+    /// Players at most.
+    pub(crate) seats: u32,
     players: AtomicU32,
 }
 
@@ -41,6 +43,7 @@ impl RoomInlet {
         clock: RoomClock,
         inbox: Arc<Inbox>,
         incarnation: u32,
+        seats: u32,
         counters: Arc<Counters>,
     ) -> Self {
         Self {
@@ -48,6 +51,7 @@ impl RoomInlet {
             clock,
             inbox,
             incarnation,
+            seats,
             counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),

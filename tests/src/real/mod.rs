@@ -5,11 +5,13 @@
 
 mod cluster;
 mod console;
+mod host;
 pub mod raw;
 mod server;
 
 pub use cluster::{Cluster, Nats, outage};
 pub use console::Console;
+pub use host::Host;
 pub use server::{Metrics, Server, is_alive, signal as server_signal};
 
 use std::io::{BufRead, BufReader, Read};

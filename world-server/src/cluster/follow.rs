@@ -57,7 +57,7 @@ impl Member {
         let follow = Follow {
             version: VERSION,
             key: self.key.clone().into_bytes(),
-            address: self.address.clone(),
+            address: self.public_address.clone(),
             certificate_sha256: self.fingerprint.0.to_vec(),
         };
         signs.0.write_all(&encode_frame(&follow)).await?;

@@ -290,7 +290,8 @@ async fn cluster_member(
     Ok(Member {
         store: Store::connect(&config.nats).await?,
         process,
-        address: advertised(config, addresses),
+        address: config.peer_address.clone().unwrap_or_else(|| advertised(config, addresses)),
+        public_address: advertised(config, addresses),
         fingerprint: addresses.fingerprint,
         key,
         clock,
