@@ -116,6 +116,8 @@ fn a_host_that_wakes_up_after_its_lease_finds_its_room_elsewhere() -> Result<()>
         last.and_then(|event| Some(event["address"].as_str()?.to_owned())).context("no start")
     };
     let before = started(&ann)?;
+    // Of a room that has just begun, nothing is known elsewhere yet.
+    outage(Duration::from_secs(2));
     let host = cluster.host_at(&before)?;
     let id = cluster.hosts[host].id();
     server_signal(id, "STOP")?;
@@ -140,7 +142,9 @@ fn a_host_that_wakes_up_after_its_lease_finds_its_room_elsewhere() -> Result<()>
     assert!(woken.iter().any(|line| line.contains("room closed")), "{woken:#?}");
     for console in [ann, bob] {
         // What is shown goes forward all the time: nobody ever saw the older truth again.
-        let times: Vec<f64> = console.events.iter().filter_map(|event| event["t"].as_f64()).collect();
+        // (The time of a start is what the client takes for now: another host's clock may be some milliseconds off.)
+        let news = console.events.iter().filter(|event| event["ev"] != "started");
+        let times: Vec<f64> = news.filter_map(|event| event["t"].as_f64()).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
         assert!(console.events.iter().all(|event| event["ev"] != "left"));
     }
