@@ -6,24 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
+use ambit_game_server::cli::Advertise;
 use ambit_tests::real::{self, Scratch, Server, binary};
 use anyhow::Result;
 use clap::Parser as _;
 use serde_json::Value;
 
 use self::load::{
-    Start, files, image_variables, ours, pods, port_of, read, root, services, stages, starts, unit_value, variable,
-    variables, yaml,
+    Start, command_of, files, image_variables, ours, pods, port_of, read, root, services, stages, starts, unit,
+    unit_value, variable, variables, yaml,
 };
-
-/// What the files use already, and the programs take as soon as they know clusters: flags, and values of flags that are there,
-/// known by what is in them. To be emptied then.
-const COMING: [(&str, &str, &str); 4] = [
-    ("world-server", "--nats", ""),
-    ("world-server", "--cluster-key", ""),
-    ("world-server", "--hosts", "cluster"),
-    ("game-server", "--world", ","),
-];
 
 /// How long the programs take to end, in seconds: README, "Scale"; `server/parts.rs` and `process.rs`.
 const ENDS_WITHIN_S: u64 = 10;
@@ -34,14 +26,14 @@ fn every_file_of_deploy_can_be_read() {
         match name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension) {
             "yaml" | "yml" => assert!(!yaml(&name).is_empty(), "{name} is empty"),
             "json" => assert!(serde_json::from_str::<Value>(&read(&name)).expect(&name).is_object()),
-            "service" => assert!(unit_value(&name, "ExecStart").starts_with("/usr/local/bin/")),
+            "service" | "conf" => assert!(command_of(&name).starts_with("/usr/local/bin/")),
             "example" => assert!(!variables(&name, &read(&name)).is_empty(), "{name} is empty"),
             "deploy/Dockerfile" | "Dockerfile" => assert!(!stages().is_empty()),
             "md" | "dockerignore" | "gitignore" | "make-secrets" => assert!(!read(&name).is_empty()),
             _ => panic!("deploy/{name} is of a kind that no test looks at"),
         }
     }
-    assert_eq!(starts().len(), 8, "2 + 2 in compose, 2 in Kubernetes, 2 units");
+    assert_eq!(starts().len(), 9, "2 + 2 in compose, 2 in Kubernetes, 2 units and a drop-in");
 }
 
 #[test]
@@ -50,8 +42,7 @@ fn every_flag_and_variable_stands_in_the_help_of_its_program() -> Result<()> {
         let help = help(&start.program)?;
         let flags = start.arguments.iter().filter(|it| it.starts_with("--"));
         for flag in flags.map(|flag| flag.split_once('=').map_or(flag.as_str(), |(flag, _)| flag)) {
-            let known = is_coming(&start.program, flag, "") || help.contains(flag);
-            assert!(known, "{}: {} has no flag {flag}", start.place, start.program);
+            assert!(help.contains(flag), "{}: {} has no flag {flag}", start.place, start.program);
         }
         for name in start.variables.keys().filter(|name| name.starts_with("AMBIT_")) {
             assert!(help.contains(name), "{}: {} knows no {name}", start.place, start.program);
@@ -63,36 +54,48 @@ fn every_flag_and_variable_stands_in_the_help_of_its_program() -> Result<()> {
 #[test]
 fn every_start_is_taken_by_its_program() {
     for start in starts() {
-        let of_clusters = |flag: &str, value: &str| is_coming(&start.program, flag, value);
         let mut words = vec![start.program.clone()];
-        let mut arguments = start.arguments.iter().peekable();
-        while let Some(argument) = arguments.next() {
-            let glued = argument.split_once('=');
-            let flag = glued.map_or(argument.as_str(), |(flag, _)| flag);
-            let next = arguments.next_if(|next| glued.is_none() && !next.starts_with("--"));
-            let value = glued.map(|(_, value)| value).or(next.map(String::as_str)).unwrap_or_default();
-            if !of_clusters(flag, value) {
-                words.extend([argument.clone()].into_iter().chain(next.cloned()));
-            }
-        }
+        words.extend(start.arguments.iter().cloned());
         for (name, value) in &start.variables {
             let flag = format!("--{}", name.trim_start_matches("AMBIT_").to_lowercase().replace('_', "-"));
             // A flag goes before a variable.
             let given = start.arguments.iter().any(|word| *word == flag || word.starts_with(&format!("{flag}=")));
-            if name.starts_with("AMBIT_") && !of_clusters(&flag, value) && !given {
+            if name.starts_with("AMBIT_") && !given {
                 words.extend([flag, value.clone()]);
             }
         }
         let problem = if start.program == "game-server" {
-            if !words.iter().any(|word| word.starts_with("--world=") || word == "--world") {
-                words.push("--world=127.0.0.1:7777".into());
-            }
             ambit_game_server::cli::Options::try_parse_from(&words).err().map(|error| error.to_string())
         } else {
             ambit_world_server::config::Config::from_arguments(&words).err().map(|error| error.to_string())
         };
         assert_eq!(problem, None, "{}: {words:?}", start.place);
     }
+}
+
+#[test]
+fn servers_of_a_cluster_are_given_all_that_it_takes() {
+    let is_one = |start: &&Start| start.value("--hosts").as_deref() == Some("cluster");
+    let all = starts();
+    for start in all.iter().filter(is_one) {
+        let nodes = start.value("--nats").unwrap_or_default().split(',').count();
+        assert!(nodes >= 3, "{}: with {nodes} NATS servers one that is lost takes the directory with it", start.place);
+        for flag in ["--host-key", "--peer-address", "--advertise", "--cert", "--key"] {
+            assert!(start.value(flag).is_some(), "{}: no {flag}", start.place);
+        }
+        let (peers, players) = (start.port("--peer-address"), start.value("--advertise").expect("--advertise"));
+        assert_eq!(peers, start.port("--listen"), "{}: other servers come where nobody listens", start.place);
+        assert!(players.parse::<Advertise>().is_ok(), "{}: players are sent to {players}", start.place);
+    }
+    assert_eq!(all.iter().filter(is_one).count(), 4, "2 in compose, 1 in Kubernetes, 1 drop-in");
+    assert_eq!(
+        command_of("systemd/cluster.conf")
+            .replace("--hosts cluster --cert %d/cert.pem --key %d/key.pem", "--hosts process:2..8"),
+        command_of("systemd/ambit-world-server.service")
+    );
+    let loaded = unit("systemd/cluster.conf").into_iter().filter(|(_, key, _)| key == "LoadCredential");
+    let names: Vec<String> = loaded.map(|(_, _, from)| from.split(':').next().unwrap_or_default().into()).collect();
+    assert_eq!(names, ["cert.pem", "key.pem"]);
 }
 
 #[test]
@@ -154,6 +157,11 @@ fn every_figure_in_dashboard_and_rules_is_one_of_the_server() -> Result<()> {
         expressions.extend(panel["targets"].as_array().expect("targets").iter().map(|target| target["expr"].clone()));
     }
     let rules = yaml("prometheus/rules.yml").remove(0);
+    for rule in rules["groups"][0]["rules"].as_array().expect("rules") {
+        let expression = rule["expr"].as_str().expect("an expression");
+        let is_of_all = !expression.starts_with("ambit_") || !expression.ends_with("== 0");
+        assert!(is_of_all, "{expression} is true at every WorldServer that follows another one");
+    }
     expressions.extend(rules["groups"][0]["rules"].as_array().expect("rules").iter().map(|rule| rule["expr"].clone()));
     let mut used = BTreeSet::new();
     for expression in &expressions {
@@ -186,8 +194,9 @@ fn ports_and_addresses_agree_among_the_files() {
         assert_eq!(*outside, start.port("--advertise"), "{name} sends players elsewhere");
         if program == "world-server" {
             assert!(ports.contains_key(&start.port("--http")), "{name}: HTTP");
-            let ip = service["networks"]["default"]["ipv4_address"].as_str().expect("an address");
-            worlds.insert(format!("{ip}:{}", start.port("--listen")));
+            let peers = start.value("--peer-address").expect("--peer-address");
+            assert_eq!(peers, format!("{name}:{}", start.port("--listen")));
+            worlds.insert(peers);
             check_nats(start, &nats, "");
         }
     }
@@ -216,7 +225,10 @@ fn ports_and_names_agree_among_the_manifests() {
     let container = &set["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(port_named(container, &"quic".into()), Some(world.port("--listen")));
     assert_eq!(port_named(container, &"http".into()), Some(world.port("--http")));
-    assert_eq!(world.port("--advertise"), world.port("--listen"));
+    // Each its own, or two would take each other for one that was started anew.
+    assert!(container["args"].to_string().contains("\"--peer-address=$(POD_IP):"), "{container}");
+    let balancer = of_kind("Service").find(|service| service["spec"]["type"] == "LoadBalancer").expect("for players");
+    assert_eq!(balancer["spec"]["ports"][0]["port"].as_u64(), Some(world.port("--advertise")));
     let nodes = of_kind("StatefulSet").find(|set| set["metadata"]["name"] == "nats").expect("of NATS");
     let nodes = (0..nodes["spec"]["replicas"].as_u64().expect("a number")).map(|node| format!("nats-{node}")).collect();
     check_nats(world, &nodes, ".nats");
@@ -230,19 +242,17 @@ fn ports_and_names_agree_among_the_manifests() {
             );
         }
     }
-    // Each WorldServer has a Service of its own, and hosts are told all of them.
+    // The pods of WorldServers have names, those that are not ready too, and hosts are told all of them.
+    let names = of_kind("Service").find(|service| service["metadata"]["name"] == set["spec"]["serviceName"]);
+    let names = names.expect("of names");
+    assert!(names["spec"]["clusterIP"] == "None" && names["spec"]["publishNotReadyAddresses"] == true, "{names}");
     let fleet = of_kind("Fleet").next().expect("a Fleet");
     let pod = &fleet["spec"]["template"]["spec"];
-    let arguments = pod["template"]["spec"]["containers"][0]["args"].to_string();
-    for index in 0..set["spec"]["replicas"].as_u64().expect("a number") {
-        assert!(
-            of_kind("Service").any(|service| service["metadata"]["name"] == format!("world-{index}")),
-            "world-{index}"
-        );
-        let address = format!("$(WORLD_{index}_SERVICE_HOST):$(WORLD_{index}_SERVICE_PORT)");
-        assert!(arguments.contains(&address), "{arguments} lacks {address}");
-    }
+    let (count, domain) = (set["spec"]["replicas"].as_u64().expect("a number"), names["metadata"]["name"].as_str());
+    let address = |index| format!("world-{index}.{}:{}", domain.expect("a name"), world.port("--listen"));
+    let worlds: Vec<String> = (0..count).map(address).collect();
     let host = all.iter().find(|it| it.place.starts_with("kubernetes/fleet.yaml")).expect("the host");
+    assert_eq!(host.value("--world"), Some(worlds.join(",")));
     assert_eq!(pod["ports"][0]["containerPort"].as_u64(), Some(host.port("--listen")));
     assert!(host.arguments.contains(&"--agones".to_owned()) && host.value("--advertise").is_none(), "{host:?}");
     let counters: Vec<_> = pod["counters"].as_object().expect("counters").keys().map(String::as_str).collect();
@@ -369,7 +379,7 @@ fn the_secrets_that_are_made_are_those_that_are_used_and_the_server_takes_them()
         assert!(made.contains(file.trim_start_matches("../secrets/")), "{file} is none of {made:?}");
     }
     for start in starts().iter().filter(|start| start.place.starts_with("kubernetes/world")) {
-        for flag in ["--cert", "--key", "--cluster-key"] {
+        for flag in ["--cert", "--key"] {
             let file = start.value(flag).expect(flag);
             assert!(made.contains(file.trim_start_matches("/secrets/")), "{flag} {file} is none of {made:?}");
         }
@@ -385,11 +395,6 @@ fn the_secrets_that_are_made_are_those_that_are_used_and_the_server_takes_them()
     let shown = format!("certificate=sha256:{}", variables["AMBIT_WORLD_CERT"]);
     assert!(server.ready.contains(&shown), "{} instead of {shown}", server.ready);
     Ok(())
-}
-
-/// Whether a program does not take this yet.
-fn is_coming(program: &str, flag: &str, value: &str) -> bool {
-    COMING.iter().any(|(of, it, holds)| (*of, *it) == (program, flag) && value.contains(holds))
 }
 
 /// The words of what a program says of itself, flags and variables among them.

@@ -130,6 +130,18 @@ pub(crate) fn unit_value(name: &str, key: &str) -> String {
     found[0].2.clone()
 }
 
+/// What a unit runs; a drop-in first takes away what it replaces.
+pub(crate) fn command_of(name: &str) -> String {
+    let commands = unit(name).into_iter().filter(|(_, key, value)| key == "ExecStart" && !value.is_empty());
+    let mut commands: Vec<String> = commands.map(|(_, _, command)| command).collect();
+    assert_eq!(commands.len(), 1, "deploy/{name}: ExecStart");
+    commands.remove(0)
+}
+
+fn environment_files(name: &str) -> Vec<String> {
+    unit(name).into_iter().filter(|(_, key, _)| key == "EnvironmentFile").map(|(_, _, file)| file).collect()
+}
+
 /// The variables of a file for systemd or containers.
 pub(crate) fn variables(name: &str, text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -206,18 +218,27 @@ pub(crate) fn starts() -> Vec<Start> {
             let mut variables = image_variables(&program);
             for variable in container["env"].as_array().into_iter().flatten() {
                 let key = variable["name"].as_str().expect("a name").to_owned();
-                let secret = made_up_secrets("host.env").remove(&key).unwrap_or_default();
-                variables.insert(key, secret);
+                let source = &variable["valueFrom"];
+                let value = match source["configMapKeyRef"]["name"].as_str() {
+                    Some(map) => of_config_map(map, &key),
+                    None => made_up_secrets("host.env").remove(&key).unwrap_or_default(),
+                };
+                variables.insert(key, value);
             }
             let place = format!("{name}: {}", document["kind"]);
             starts.push(Start { place, program, arguments: texts(&container["args"]), variables });
         }
     }
-    for name in files().into_iter().filter(|name| name.ends_with(".service")) {
-        let words: Vec<String> = unit_value(&name, "ExecStart").split_whitespace().map(str::to_owned).collect();
+    for name in files().into_iter().filter(|name| name.ends_with(".service") || name.ends_with(".conf")) {
+        let words: Vec<String> = command_of(&name).split_whitespace().map(str::to_owned).collect();
         let program = words[0].rsplit('/').next().expect("a path").to_owned();
-        let example = format!("systemd/{program}.env.example");
-        let variables = variables(&example, &read(&example));
+        // A drop-in adds to what the unit has.
+        let unit = format!("systemd/ambit-{program}.service");
+        let mut variables = BTreeMap::new();
+        for file in environment_files(&unit).into_iter().chain(environment_files(&name)) {
+            let example = format!("systemd/{}.example", file.rsplit('/').next().expect("a path"));
+            variables.extend(self::variables(&example, &read(&example)));
+        }
         starts.push(Start { place: name, program, arguments: words[1..].to_vec(), variables });
     }
     starts
@@ -233,6 +254,13 @@ pub(crate) fn made_up_secrets(file: &str) -> BTreeMap<String, String> {
     }
 }
 
+/// What the README has people put there.
+fn of_config_map(map: &str, key: &str) -> String {
+    let (readme, command) = (read("README.md"), format!("create configmap {map} --from-literal={key}="));
+    let (_, rest) = readme.split_once(&command).unwrap_or_else(|| panic!("README: nobody is told to '{command}'"));
+    rest.split_whitespace().next().unwrap_or_default().to_owned()
+}
+
 fn texts(items: &Value) -> Vec<String> {
     let items = items.as_array().expect("a list of arguments");
     items.iter().map(|item| filled_in(item.as_str().expect("text"))).collect()
@@ -246,7 +274,6 @@ fn filled_in(text: &str) -> String {
         let name = &text[start + 2..end];
         let value = match name.split_once(":-") {
             Some((_, default)) => default,
-            None if name.ends_with("_PORT") => "7777",
             None => "192.0.2.1",
         };
         text = format!("{}{value}{}", &text[..start], &text[end + 1..]);
