@@ -229,7 +229,7 @@ pub(crate) fn starts() -> Vec<Start> {
             starts.push(Start { place, program, arguments: texts(&container["args"]), variables });
         }
     }
-    for name in files().into_iter().filter(|name| name.ends_with(".service") || name.ends_with(".conf")) {
+    for name in files().into_iter().filter(|name| is_unit(name)) {
         let words: Vec<String> = command_of(&name).split_whitespace().map(str::to_owned).collect();
         let program = words[0].rsplit('/').next().expect("a path").to_owned();
         // A drop-in adds to what the unit has.
@@ -279,4 +279,9 @@ fn filled_in(text: &str) -> String {
         text = format!("{}{value}{}", &text[..start], &text[end + 1..]);
     }
     text
+}
+
+/// A unit of systemd, or an addition to one.
+fn is_unit(name: &str) -> bool {
+    matches!(name.rsplit_once('.'), Some((_, "service" | "conf")))
 }
