@@ -110,7 +110,11 @@ async fn serve_once(
     let mut carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
     if ended == Ended::LinkLost {
-        // Nobody reads any more, and rooms wait for another link.
+        // Nobody reads any more, and rooms wait for another link. One that lives after all is not to give them away at once. (Of a connection
+        // that is closed, quinn would forget why.)
+        if connection.close_reason().is_none() && !stop.is_cancelled() {
+            connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"the host dials again");
+        }
         carrying.abort();
     } else {
         let _ = tokio::time::timeout(PART_WITHIN, &mut carrying).await;

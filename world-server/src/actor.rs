@@ -6,7 +6,7 @@
 //! Who sends to it waits for the answer, so that each session and each host has one message in the mailbox at most; who is
 //! sent to is never waited for: a session or host whose queue is full is cut off, and nobody else notices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -124,6 +124,8 @@ pub(crate) struct WorldServer {
     /// Of a cluster: where records go, and how far the writing is.
     desk: Option<Arc<Desk>>,
     progress: Progress,
+    /// The clients for which something waits for that.
+    holding: BTreeSet<ConnId>,
     /// How many children are to be kept.
     children: watch::Sender<u32>,
     /// What hosts have said of their rooms.
@@ -177,6 +179,7 @@ impl WorldServer {
             hosts: BTreeMap::new(),
             desk,
             progress: Progress::default(),
+            holding: BTreeSet::new(),
             children,
             kept: Arc::default(),
             last_conn: 0,
@@ -242,6 +245,7 @@ impl WorldServer {
             self.deliver(conn, frame);
         } else {
             client.held.push(after, strict, frame.clone());
+            self.holding.insert(conn);
         }
     }
 
@@ -261,9 +265,11 @@ impl WorldServer {
     fn release(&mut self) {
         let Progress { written, ill } = self.progress;
         let mut frames = Vec::new();
-        for (&conn, client) in &mut self.clients {
+        self.holding.retain(|&conn| {
+            let Some(client) = self.clients.get_mut(&conn) else { return false };
             frames.extend(std::iter::from_fn(|| client.held.pop(written, ill)).map(|frame| (conn, frame)));
-        }
+            !client.held.is_empty()
+        });
         for (conn, frame) in frames {
             self.deliver(conn, &frame);
         }

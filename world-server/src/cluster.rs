@@ -152,6 +152,7 @@ impl Member {
                     Err(error) => {
                         tracing::info!("{error:#}");
                         leadership.unreadable();
+                        tokio::time::sleep(AGAIN_AFTER).await;
                     }
                 },
             }

@@ -45,9 +45,9 @@ pub struct Target {
 pub struct Drawing {
     /// When a pose is shown: room, adaptive, interpolated or a delay like 100ms.
     ///
-    /// room: at its room time, the local lag is the buffer against jitter. 100ms: so long after it comes in on the quickest way, but
-    /// not before its room time; interpolated is the same as 100ms. adaptive: as early as lets 99 % of what came lately come in time.
-    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::Room)]
+    /// 100ms: so long after it comes in on the quickest way, but not before its room time; interpolated is the same as 100ms. room: at its
+    /// room time, the local lag alone is the buffer against jitter. adaptive: as early as lets 99 % of what came lately come in time.
+    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::default())]
     pub render: Render,
 
     /// Show the own avatar ahead, as its inputs will have moved it, in a game that is simulated.

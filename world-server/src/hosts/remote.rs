@@ -51,11 +51,16 @@ pub(crate) async fn serve(connection: Connection, key: String, silence: Duration
 }
 
 async fn ended(connection: &Connection, silence: Duration) -> String {
-    if let Some(ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed | ConnectionError::Reset)
-    | None = connection.close_reason()
-    {
-        return "its connection ended".to_owned();
+    let dials_again = VarInt::from_u32(ErrorCode::TryAgain as u32);
+    match connection.close_reason() {
+        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == dials_again => {}
+        None
+        | Some(ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed | ConnectionError::Reset) => {
+            return "its connection ended".to_owned();
+        }
+        Some(_) => {}
     }
+    // It keeps its rooms for a while, and may be back with them before that is over.
     tokio::time::sleep(silence).await;
     "its connection broke".to_owned()
 }

@@ -112,10 +112,9 @@ impl Hosts {
         self.ready.insert(id, Host { leaving: true, ..host });
     }
 
-    /// The one that is expected back under this name.
-    pub(super) fn absent(&self, instance: &[u8]) -> Option<HostId> {
-        let is_it = |host: &Host| !instance.is_empty() && host.instance == instance;
-        self.iter().find(|(id, host)| is_it(host) && self.is_absent(*id)).map(|(id, _)| id)
+    /// The process of that name.
+    pub(super) fn called(&self, instance: &[u8]) -> Option<HostId> {
+        self.iter().find(|(_, host)| !instance.is_empty() && host.instance == instance).map(|(id, _)| id)
     }
 
     pub(super) fn is_absent(&self, id: HostId) -> bool {

@@ -324,15 +324,19 @@ impl Lobby {
 
 /// Hosts that come back.
 impl Lobby {
-    /// The host that is now `id` may be one that another lobby knew: what ran there runs here.
+    /// The host that is now `id` may be known by another number: another lobby knew it, or its link broke and it has dialled again. What ran
+    /// there runs here.
     pub(super) fn recognise(&mut self, id: HostId, instance: &[u8]) {
-        let Some(before) = self.hosts.absent(instance) else { return };
+        let Some(before) = self.hosts.called(instance).filter(|before| *before != id) else { return };
+        if !self.hosts.is_absent(before) {
+            self.outbox.push(Output::Forsake { host: before });
+        }
         self.timers.cancel(Timer::Silent(before));
         self.hosts.remove(before);
         for room in self.rooms.ids() {
-            let room = self.rooms.at_mut(room);
-            if room.phase == (Phase::Running { host: before }) {
-                room.phase = Phase::Running { host: id };
+            if self.rooms.at(room).phase == (Phase::Running { host: before }) {
+                let room = self.rooms.at_mut(room);
+                (room.phase, room.kept) = (Phase::Running { host: id }, false);
             }
         }
     }

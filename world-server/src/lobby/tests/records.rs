@@ -71,13 +71,22 @@ fn a_host_comes_back_with_its_rooms_and_they_go_on_untouched() {
 }
 
 #[test]
+fn a_host_that_dials_again_keeps_its_rooms_whoever_leads() {
+    let (mut scene, ann, den) = succeeded();
+    let first = scene.lasting_host(20_000, 9, &[(den, 1)]);
+    // Its link broke, of which nobody has heard here.
+    let second = scene.lasting_host(20_001, 9, &[(den, 1)]);
+    assert_eq!(scene.forsaken(), [first], "it has one link at most");
+    assert_eq!(scene.adopted, [(den, first), (den, second)]);
+    scene.lose_host(first, "its connection ended");
+    assert_eq!((scene.closes(), scene.ticket_of(&ann).incarnation), (vec![], 1));
+    scene.lose_host(second, "killed");
+    assert_eq!(scene.left(&ann).0, ErrorCode::HostDied, "until it has said what the room is");
+}
+
+#[test]
 fn an_older_incarnation_of_a_room_is_closed() {
-    let mut first = Scene::recorded();
-    let host = first.lasting_host(1, 9, &[]);
-    let ann = first.enter("ann");
-    let den = first.running_room_of(host, &[&ann]);
-    let mut second = first.succeed(seconds(5));
-    let ann = second.resume(&ann);
+    let (mut second, ann, den) = succeeded();
     second.lasting_host(20_000, 9, &[(den, 0)]);
     assert_eq!(second.closes(), [den]);
     assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
@@ -85,12 +94,7 @@ fn an_older_incarnation_of_a_room_is_closed() {
 
 #[test]
 fn rooms_of_a_host_that_does_not_come_back_are_lost_when_patience_ends() {
-    let mut first = Scene::recorded();
-    let host = first.lasting_host(1, 9, &[]);
-    let ann = first.enter("ann");
-    let den = first.running_room_of(host, &[&ann]);
-    let mut second = first.succeed(seconds(5));
-    let ann = second.resume(&ann);
+    let (mut second, ann, den) = succeeded();
     assert!(second.listed(&ann)[0].running, "a live room is never hidden");
     second.pass(seconds(4));
     assert_eq!(second.listed(&ann).len(), 1);
@@ -167,6 +171,17 @@ fn keys_read_as_they_are_written() {
         assert!(wrong.parse::<Key>().is_err(), "{wrong}");
     }
     assert_eq!("host.3".parse(), Ok(Key::Host(HostId(3))));
+}
+
+/// A server that goes on with a running room, whose player has come back and whose host has not.
+fn succeeded() -> (Scene, Client, u64) {
+    let mut first = Scene::recorded();
+    let host = first.lasting_host(1, 9, &[]);
+    let ann = first.enter("ann");
+    let den = first.running_room_of(host, &[&ann]);
+    let mut second = first.succeed(seconds(5));
+    let ann = second.resume(&ann);
+    (second, ann, den)
 }
 
 /// One more player in the room.
