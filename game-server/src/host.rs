@@ -19,7 +19,7 @@ mod recent;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix::{Arbiter, ArbiterHandle};
 use ambit_proto::codes;
@@ -27,6 +27,7 @@ use ambit_proto::control::host::{HostToWorld, RoomTick, host_to_world};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::quic::Fingerprint;
+use ambit_proto::time::LocalTime;
 use anyhow::Context as _;
 use dashmap::DashMap;
 use quinn::Connection;
@@ -38,7 +39,8 @@ use self::counters::{Counters, Drop as Dropped};
 use self::inlet::RoomInlet;
 use crate::accept::DoorCounters;
 use crate::carrier::HostEnd;
-use crate::clock_thread::ClockThread;
+use crate::clock_thread::{ClockThread, RoomClock};
+use crate::fence::Fence;
 use crate::logic::registry::Registry;
 use crate::places::Places;
 use crate::ticket::{Ticket, TicketVerifier};
@@ -88,7 +90,30 @@ pub(crate) struct Shared {
     ticks: Mutex<u64>,
     /// Of the present link: the serial of the newest `RoomTick` that has left this process.
     written: Mutex<watch::Receiver<u64>>,
+    pub(crate) gate: Arc<Gate>,
     arbiters: Vec<Workplace>,
+}
+
+/// The process's [`Fence`], with a clock.
+pub(crate) struct Gate {
+    clock: RoomClock,
+    fence: Mutex<Fence>,
+}
+
+impl Gate {
+    /// For a host that is given up after so much silence.
+    pub(crate) fn guard(&self, silence: Duration) {
+        self.fence().guard(silence);
+    }
+
+    /// Whether what is said now still counts.
+    pub(crate) fn pass(&self) -> bool {
+        self.fence().pass(LocalTime::from_micros(self.clock.now().micros()))
+    }
+
+    fn fence(&self) -> std::sync::MutexGuard<'_, Fence> {
+        self.fence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// An arbiter thread, and the rooms that were given to it.
@@ -119,8 +144,11 @@ impl Shared {
         }
     }
 
-    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves.
+    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves; never, if it does not count any more.
     pub(crate) fn tell_tick(&self, tick: RoomTick) -> u64 {
+        if !self.gate.pass() {
+            return u64::MAX;
+        }
         let mut serial = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         *serial += 1;
         self.tell(HostToWorld { body: Some(host_to_world::Body::RoomTick(RoomTick { serial: *serial, ..tick })) });
@@ -190,6 +218,7 @@ impl GameHost {
             news: news_in,
             ticks: Mutex::default(),
             written: Mutex::new(watch::channel(u64::MAX).1),
+            gate: Arc::new(Gate { clock: RoomClock::start(), fence: Mutex::default() }),
             arbiters: start_arbiters()?,
         });
         Ok((Self { shared: Arc::clone(&shared) }, HostControl { shared, news }))

@@ -153,17 +153,24 @@ async fn serve_parent(control: &mut HostControl, input: pipe::Receiver, output: 
     let (link, carrying) = host_end_over(input, output);
     let carrying = tokio::spawn(carrying);
     let ended = control.run(link, &stop).await;
+    if ended == Ended::Stalled {
+        vanish(&ended);
+    }
     // What the host said last is still written, unless nobody reads.
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     match ended {
         Ended::Refused(why) => bail!(why),
-        Ended::HandedOver => vanish(),
+        Ended::HandedOver | Ended::Stalled => vanish(&ended),
         Ended::Drained | Ended::LinkLost => Ok(()),
     }
 }
 
 /// Ends the process without a word to the clients: the WorldServer calls them elsewhere.
-fn vanish() -> ! {
+fn vanish(ended: &Ended) -> ! {
+    if *ended == Ended::Stalled {
+        tracing::error!("this process was stopped for so long that its rooms go on elsewhere; it ends");
+        std::process::exit(1)
+    }
     std::process::exit(0)
 }
 
@@ -178,7 +185,7 @@ async fn dial(control: &mut HostControl, address: SocketAddr, fingerprint: Finge
     while !stop.is_cancelled() {
         match serve_once(control, &endpoint, address, &stop).await {
             Ok(Ended::Drained) => break,
-            Ok(Ended::HandedOver) => vanish(),
+            Ok(ended @ (Ended::HandedOver | Ended::Stalled)) => vanish(&ended),
             Ok(Ended::Refused(why)) => bail!(why),
             Ok(Ended::LinkLost) if stop.is_cancelled() => break,
             Ok(Ended::LinkLost) => {
@@ -214,6 +221,9 @@ async fn serve_once(
     let (link, carrying) = host_end_over(input, output);
     let carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
+    if ended == Ended::Stalled {
+        return Ok(ended);
+    }
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     if ended == Ended::HandedOver {
         // The WorldServer closes the connection when it has read all.

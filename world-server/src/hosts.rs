@@ -5,7 +5,7 @@
 //! (`remote`) is the business of whoever made the link. A cluster will be one more way to make links.
 
 pub(crate) mod embedded;
-pub(crate) mod kept;
+pub mod kept;
 pub(crate) mod process;
 pub(crate) mod remote;
 
@@ -16,7 +16,7 @@ use actix::Addr;
 use ambit_game_server::carrier::WorldEnd;
 use ambit_proto::control::host::{HostReady, HostToWorld, host_to_world};
 
-use crate::actor::{HostGone, HostSays, HostStart, WorldServer};
+use crate::actor::{Clock, HostGone, HostSays, HostStart, WorldServer};
 use crate::lobby::{HostId, Origin};
 
 use self::kept::KeptRooms;
@@ -29,6 +29,7 @@ pub(crate) struct Attended {
     id: HostId,
     link: WorldEnd,
     world: Addr<WorldServer>,
+    clock: Clock,
     kept: Arc<KeptRooms>,
 }
 
@@ -48,11 +49,11 @@ impl Attended {
         admit(&ready)?;
         ready.key.clear();
         let gone = |_| "the lobby is not there".to_owned();
-        let (id, kept) = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
+        let (id, clock, kept) = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
         tracing::info!(host = id.0, label = ready.label, address = ready.address, "a host is ready");
         let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
         world.send(HostSays(id, ready)).await.map_err(gone)?;
-        Ok(Self { id, link, world, kept })
+        Ok(Self { id, link, world, clock, kept })
     }
 
     /// Carries what the host says to the lobby until the host ends; then `why` is asked for the reason.
@@ -61,7 +62,7 @@ impl Attended {
         drop(self.link.commands);
         while let Some(message) = self.link.news.recv().await {
             // Most of it is not the lobby's business, and never meets it.
-            let Some(message) = self.kept.take(self.id, message) else { continue };
+            let Some(message) = self.kept.take(self.clock.now(), self.id, message) else { continue };
             // Waits while the mailbox is full: the host's queue fills up meanwhile.
             if self.world.send(HostSays(self.id, message)).await.is_err() {
                 return;

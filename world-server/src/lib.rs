@@ -12,4 +12,5 @@ mod identity;
 mod server;
 mod session;
 
+pub use hosts::kept;
 pub use server::{Addresses, Server, run};

@@ -209,6 +209,7 @@ impl Lobby {
             grace_ms: millis(self.config.grace),
             // What is a part of this process ends with it.
             keep_rooms: origin != Origin::Embedded,
+            silence_ms: if origin == Origin::Embedded { 0 } else { millis(self.config.host_silence) },
         };
         self.outbox.host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
@@ -283,6 +284,7 @@ impl Lobby {
                 Timer::Idle(conn) => self.check_idle(now, conn),
                 Timer::Grace(player) => self.end_session(now, player),
                 Timer::Opening(room) => self.opening_overdue(now, room),
+                Timer::Trial(room) => self.trial_over(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::Silent(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),

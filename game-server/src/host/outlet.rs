@@ -16,6 +16,7 @@ use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
 use tokio::sync::{mpsc, watch};
 
+use super::Gate;
 use super::counters::{Counters, Drop};
 
 /// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor for two ticks; what
@@ -41,9 +42,9 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     /// Has to be called within the network's runtime.
-    pub(crate) fn new(counters: Arc<Counters>, written: watch::Receiver<u64>) -> Self {
+    pub(crate) fn new(counters: Arc<Counters>, written: watch::Receiver<u64>, gate: Arc<Gate>) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
-        tokio::spawn(carry(to_send, written, counters));
+        tokio::spawn(carry(to_send, written, gate, counters));
         Self { batch: Vec::new(), batches }
     }
 
@@ -67,10 +68,15 @@ impl Outlet {
     }
 }
 
-async fn carry(mut batches: mpsc::Receiver<Batch>, mut written: watch::Receiver<u64>, counters: Arc<Counters>) {
+async fn carry(
+    mut batches: mpsc::Receiver<Batch>,
+    mut written: watch::Receiver<u64>,
+    gate: Arc<Gate>,
+    counters: Arc<Counters>,
+) {
     while let Some(Batch { mut datagrams, after }) = batches.recv().await {
-        if written.wait_for(|written| *written >= after).await.is_err() {
-            // The link has ended, and so do the rooms.
+        if written.wait_for(|written| *written >= after).await.is_err() || !gate.pass() {
+            // The link has ended, and so do the rooms; or they are somebody else's.
             counters.dropped_many(Drop::SendBehind, datagrams.len() as u64);
             continue;
         }

@@ -155,9 +155,15 @@ fn tick() -> host::RoomTick {
 fn to_host() -> Vec<host::world_to_host::Body> {
     use host::world_to_host::Body;
     let parameters = [("walk".to_owned(), "steered".to_owned())].into();
-    let resume = host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000 };
+    let resume = host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000, members: vec![] };
     vec![
-        Body::Configure(host::Configure { version: 1, ticket_key: vec![4; 32], grace_ms: 30_000, keep_rooms: true }),
+        Body::Configure(host::Configure {
+            version: 1,
+            ticket_key: vec![4; 32],
+            grace_ms: 30_000,
+            keep_rooms: true,
+            silence_ms: 0,
+        }),
         Body::OpenRoom(host::OpenRoom {
             room: 5,
             game: "field".into(),

@@ -186,7 +186,9 @@ fn start_lobby(
     let lobby = Lobby::new(config.lobby(epoch_unix), games, Box::new(check), Box::new(random_bytes()), signer);
     let arbiter = Arbiter::try_new().context("cannot start the lobby's thread")?.handle();
     let (lifeline, ended) = oneshot::channel();
-    let world = WorldServer::start_in_arbiter(&arbiter, move |_| WorldServer::new(lobby, clock, children, lifeline));
+    let record = config.record.clone();
+    let world =
+        WorldServer::start_in_arbiter(&arbiter, move |_| WorldServer::new(lobby, clock, children, record, lifeline));
     Ok((world, ended))
 }
 

@@ -41,6 +41,8 @@ pub(super) struct Scene {
     pub(super) children: Option<u32>,
     /// Rooms that are gone for good.
     pub(super) forgotten: Vec<u64>,
+    /// Rooms that seem to kill their hosts.
+    pub(super) condemned: Vec<u64>,
     conns: u64,
     requests: u64,
 }
@@ -94,6 +96,7 @@ impl Scene {
             forsaken: Vec::new(),
             children: None,
             forgotten: Vec::new(),
+            condemned: Vec::new(),
             conns: 0,
             requests: 0,
         }
@@ -406,6 +409,7 @@ impl Scene {
                 Output::Host { host, message } => self.orders.push((host, message.body.expect("a body"))),
                 Output::Forsake { host } => self.forsaken.push(host),
                 Output::Children(count) => self.children = Some(count),
+                Output::Condemn { order } => self.condemned.push(order.room),
                 Output::Forget { room } => self.forgotten.push(room.0),
             }
         }
