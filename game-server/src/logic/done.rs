@@ -1,6 +1,6 @@
 //! Which of a client's commands were carried out: so that none counts twice when it is said again at another host.
 //!
-//! Numbers ascend, wrapping; the newest [`KEPT`] of them are known. No client has so many on their way: an older one is of another client, and
+//! Numbers ascend, wrapping; the newest `KEPT` of them are known. No client has so many on their way: an older one is of another client, and
 //! from then on that one's are known.
 
 use serde::{Deserialize, Serialize};

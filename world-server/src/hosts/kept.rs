@@ -3,7 +3,7 @@
 //! `RoomSaved` and `RoomTick` go in as they come, a `Resume` comes out. Of a room one host is heard: the one that the lobby has placed it on.
 //! What another one says, that was given up and lives after all, is dropped.
 //!
-//! Bound: for each room its newest state, and the ticks since then, [`MOST_TICKS`] at most: of a room that has not said more for
+//! Bound: for each room its newest state, and the ticks since then, `MOST_TICKS` at most: of a room that has not said more for
 //! so long, nothing is known any more.
 
 use std::collections::BTreeMap;
