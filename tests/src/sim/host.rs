@@ -201,7 +201,9 @@ impl SimHost {
                 self.verifier = TicketVerifier::new(&configure.ticket_key);
                 self.grace = Duration::from_millis(configure.grace_ms.into());
                 self.keeps = configure.keep_rooms;
-                self.fence.guard(Duration::from_millis(configure.silence_ms.into()));
+                // A host on another machine has a lease instead, three quarters of the silence; here both end a host that was stopped too long.
+                let silence_ms = configure.silence_ms.max(configure.lease_ms / 3 * 4);
+                self.fence.guard(Duration::from_millis(silence_ms.into()));
                 let ready = HostReady {
                     version: ambit_proto::host::VERSION,
                     address: self.address.clone(),
