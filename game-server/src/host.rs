@@ -28,6 +28,7 @@ use ambit_proto::control::host::{HostToWorld, RoomTick, host_to_world};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::quic::Fingerprint;
+use ambit_proto::time::LocalTime;
 use anyhow::Context as _;
 use dashmap::DashMap;
 use quinn::Connection;
@@ -43,7 +44,8 @@ use self::outlet::Gate;
 use crate::accept::DoorCounters;
 use crate::agones::Load;
 use crate::carrier::HostEnd;
-use crate::clock_thread::ClockThread;
+use crate::clock_thread::{ClockThread, RoomClock};
+use crate::fence::Fence;
 use crate::logic::registry::Registry;
 use crate::places::Places;
 use crate::ticket::{Ticket, TicketVerifier};
@@ -98,7 +100,30 @@ pub(crate) struct Shared {
     served_until: watch::Sender<Option<Instant>>,
     /// Of this process.
     instance: [u8; 16],
+    pub(crate) stalls: Arc<StallGuard>,
     arbiters: Vec<Workplace>,
+}
+
+/// The process's [`Fence`], with a clock.
+pub(crate) struct StallGuard {
+    clock: RoomClock,
+    fence: Mutex<Fence>,
+}
+
+impl StallGuard {
+    /// For a host that is given up after so much silence.
+    pub(crate) fn guard(&self, silence: Duration) {
+        self.fence().guard(silence);
+    }
+
+    /// Whether what is said now still counts.
+    pub(crate) fn pass(&self) -> bool {
+        self.fence().pass(LocalTime::from_micros(self.clock.now().micros()))
+    }
+
+    fn fence(&self) -> std::sync::MutexGuard<'_, Fence> {
+        self.fence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// An arbiter thread, and the rooms that were given to it.
@@ -129,8 +154,11 @@ impl Shared {
         }
     }
 
-    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves.
+    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves; never, if it does not count any more.
     pub(crate) fn tell_tick(&self, tick: RoomTick) -> u64 {
+        if !self.stalls.pass() {
+            return u64::MAX;
+        }
         let mut serial = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         *serial += 1;
         self.tell(HostToWorld { body: Some(host_to_world::Body::RoomTick(RoomTick { serial: *serial, ..tick })) });
@@ -211,6 +239,7 @@ impl GameHost {
             lease: Mutex::default(),
             served_until: watch::Sender::new(None),
             instance: random_bytes()?,
+            stalls: Arc::new(StallGuard { clock: RoomClock::start(), fence: Mutex::default() }),
             arbiters: start_arbiters()?,
         });
         Ok((Self { shared: Arc::clone(&shared) }, HostControl { shared, news }))

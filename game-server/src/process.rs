@@ -176,11 +176,16 @@ async fn serve_parent(
     let (link, carrying) = host_end_over(input, output, Some(control.written()));
     let carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
+    if ended == Ended::Stalled {
+        // Not a word to anybody: whatever it would say is somebody else's to say by now.
+        tracing::error!("this process was stopped for so long that its rooms go on elsewhere; it ends");
+        std::process::exit(1);
+    }
     // What the host said last is still written, unless nobody reads.
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     match ended {
         Ended::Refused(why) => bail!(why),
-        Ended::HandedOver => Ok(Parting::Vanish),
+        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
         Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
     }
 }
@@ -189,7 +194,7 @@ async fn serve_parent(
 async fn serve_worlds(control: &mut HostControl, worlds: &Worlds, stop: &CancellationToken) -> anyhow::Result<Parting> {
     control.written();
     match dial(control, worlds, stop).await? {
-        Ended::HandedOver => Ok(Parting::Vanish),
+        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
         Ended::Refused(why) => bail!(why),
         Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
     }

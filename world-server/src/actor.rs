@@ -9,17 +9,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{HostStats, HostToWorld, WorldToHost, world_to_host};
+use ambit_proto::control::host::{HostStats, HostToWorld, OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::control::world::{Servers, WorldToClient, world_to_client};
 use ambit_proto::frame::encode_frame;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
+use prost::Message as _;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::admin::snapshot::{Snapshot, add_stats};
@@ -69,7 +71,7 @@ pub(crate) struct Disconnect {
 
 /// A host is here.
 #[derive(Message)]
-#[rtype(result = "(HostId, Arc<KeptRooms>)")]
+#[rtype(result = "(HostId, Clock, Arc<KeptRooms>)")]
 pub(crate) struct HostStart(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
 /// A host has said something.
@@ -140,6 +142,8 @@ pub(crate) struct WorldServer {
     slow_hosts: u64,
     draining: bool,
     drained: Option<oneshot::Sender<()>>,
+    /// Where rooms are recorded, if they are.
+    record: Option<PathBuf>,
     /// Dropped with the actor, so that its end, which only a panic can bring, is noticed.
     _lifeline: oneshot::Sender<Infallible>,
 }
@@ -158,6 +162,7 @@ impl Clock {
         (Self { origin: Instant::now() }, epoch_unix)
     }
 
+    /// The time since then.
     pub(crate) fn now(self) -> LocalTime {
         LocalTime::from_micros(self.origin.elapsed().as_micros() as u64)
     }
@@ -169,6 +174,7 @@ impl WorldServer {
         clock: Clock,
         children: watch::Sender<u32>,
         desk: Option<Arc<Desk>>,
+        record: Option<PathBuf>,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
         let last_host = lobby.last_host().0;
@@ -190,6 +196,7 @@ impl WorldServer {
             slow_hosts: 0,
             draining: false,
             drained: None,
+            record,
             _lifeline: lifeline,
         }
     }
@@ -222,8 +229,9 @@ impl WorldServer {
                 Output::Host { host, message } => self.order(host, after, message),
                 // Without our end of the link it ends, and a child that does not end with it is killed.
                 Output::Forsake { host } => drop(self.hosts.remove(&host)),
+                Output::Condemn { order } => self.keep_condemned(order),
                 Output::Forget { room } => self.kept.forget(room),
-                Output::Adopt { room, host } => self.kept.adopt(room, host),
+                Output::Adopt { room, host } => self.kept.adopt(self.clock.now(), room, host),
                 Output::Record { .. } => {}
                 Output::Children(count) => drop(self.children.send_replace(count)),
             }
@@ -312,8 +320,10 @@ impl WorldServer {
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
             // Without it the host says that it can't go on with the room, and the lobby does what is left to do.
-            open.resume = open.resume.take().map(|_| self.kept.resume(room).unwrap_or_default());
-            self.kept.place(room, host);
+            let now = self.clock.now();
+            let resume = open.resume.take();
+            open.resume = resume.map(|order| self.kept.resume(now, room, order));
+            self.kept.place(now, room, host);
         }
         let Some(link) = self.hosts.get(&host) else { return };
         if link.commands.try_send(message).is_err() {
@@ -322,6 +332,25 @@ impl WorldServer {
             tracing::error!(host = host.0, "a host does not take its messages");
             self.slow_hosts += 1;
             self.hosts.remove(&host);
+        }
+    }
+
+    /// Writes down what is known of a room that kills its hosts, if rooms are recorded, on a thread that may wait for the disk.
+    fn keep_condemned(&self, mut order: OpenRoom) {
+        let room = RoomId(order.room);
+        let Some(path) = self.record.as_ref().map(|directory| directory.join(format!("room-{room}.kept"))) else {
+            return tracing::error!(room = room.0, "with `--record` what is known of such a room is kept");
+        };
+        let now = self.clock.now();
+        order.resume = order.resume.take().map(|wanted| self.kept.resume(now, room, wanted));
+        let written = std::thread::Builder::new().name("ambit-kept".into()).spawn(move || {
+            match std::fs::write(&path, order.encode_to_vec()) {
+                Ok(()) => tracing::error!(room = room.0, path = %path.display(), "what is known of the room is kept"),
+                Err(error) => tracing::error!(room = room.0, path = %path.display(), "not kept: {error}"),
+            }
+        });
+        if let Err(error) = written {
+            tracing::error!(room = room.0, "what is known of the room is not kept: {error}");
         }
     }
 
@@ -431,7 +460,7 @@ impl Handler<HostStart> for WorldServer {
         self.hosts.insert(host, HostLink { commands, held: Held::default() });
         self.lobby.handle_host_start(self.clock.now(), host, origin);
         self.settle(None, ctx);
-        MessageResult((host, Arc::clone(&self.kept)))
+        MessageResult((host, self.clock, Arc::clone(&self.kept)))
     }
 }
 

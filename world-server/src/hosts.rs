@@ -5,7 +5,7 @@
 //! (`remote`) is the business of whoever made the link.
 
 pub(crate) mod embedded;
-pub(crate) mod kept;
+pub mod kept;
 pub(crate) mod process;
 pub(crate) mod remote;
 
@@ -16,7 +16,7 @@ use actix::Addr;
 use ambit_game_server::carrier::WorldEnd;
 use ambit_proto::control::host::{HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host};
 
-use crate::actor::{HostGone, HostSays, HostStart, WorldServer};
+use crate::actor::{Clock, HostGone, HostSays, HostStart, WorldServer};
 use crate::lobby::{HostId, Origin};
 
 use self::kept::KeptRooms;
@@ -29,6 +29,7 @@ pub(crate) struct Attended {
     id: HostId,
     link: WorldEnd,
     world: Addr<WorldServer>,
+    clock: Clock,
     kept: Arc<KeptRooms>,
     /// Whether the host is told what of its ticks has come.
     confirms: bool,
@@ -50,11 +51,11 @@ impl Attended {
         admit(&ready)?;
         ready.key.clear();
         let gone = |_| "the lobby is not there".to_owned();
-        let (id, kept) = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
+        let (id, clock, kept) = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
         tracing::info!(host = id.0, label = ready.label, address = ready.address, "a host is ready");
         let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
         world.send(HostSays(id, ready)).await.map_err(gone)?;
-        Ok(Self { id, link, world, kept, confirms: origin == Origin::Remote })
+        Ok(Self { id, link, world, clock, kept, confirms: origin == Origin::Remote })
     }
 
     /// Carries what the host says to the lobby until the host ends; then `why` is asked for the reason.
@@ -68,7 +69,7 @@ impl Attended {
                 _ => None,
             };
             // Most of it is not the lobby's business, and never meets it.
-            let news = self.kept.take(self.id, message);
+            let news = self.kept.take(self.clock.now(), self.id, message);
             if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
                 // A later one makes up for one that finds no room.
                 let _ = commands.try_send(WorldToHost { body: Some(world_to_host::Body::Kept(Kept { serial })) });

@@ -14,4 +14,5 @@ mod line;
 mod server;
 mod session;
 
+pub use hosts::kept;
 pub use server::{Addresses, Server, run};

@@ -222,6 +222,7 @@ impl Lobby {
             // What is a part of this process ends with it.
             keep_rooms: origin != Origin::Embedded,
             lease_ms: if origin == Origin::Remote { millis(lease_for(self.config.host_silence)) } else { 0 },
+            silence_ms: if origin == Origin::Child { millis(self.config.host_silence) } else { 0 },
         };
         self.outbox.host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
@@ -316,6 +317,7 @@ impl Lobby {
                 Timer::Idle(conn) => self.check_idle(now, conn),
                 Timer::Grace(player) => self.end_session(now, player),
                 Timer::Opening(room) => self.opening_overdue(now, room),
+                Timer::Trial(room) => self.trial_over(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::Silent(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),

@@ -304,7 +304,7 @@ mod tests {
         let check = Box::new(|_: &str, _: &_| Ok(()));
         let signer = TicketSigner::from_seed(&[1; 32]);
         let lobby = Lobby::new(LobbyConfig::default(), Vec::new(), check, Box::new(|| [2; 16]), signer);
-        WorldServer::new(lobby, Clock::start().0, watch::channel(0).0, None, oneshot::channel().0).start()
+        WorldServer::new(lobby, Clock::start().0, watch::channel(0).0, None, None, oneshot::channel().0).start()
     }
 
     /// The client's end and the server's end of a new connection. Their endpoints live as long as they do.

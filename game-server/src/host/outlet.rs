@@ -18,6 +18,7 @@ use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
 use tokio::sync::{mpsc, watch};
 
+use super::StallGuard;
 use super::counters::{Counters, Drop};
 
 /// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor for two ticks; what
@@ -43,9 +44,9 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     /// Has to be called within the network's runtime.
-    pub(crate) fn new(counters: Arc<Counters>, gate: Gate) -> Self {
+    pub(crate) fn new(counters: Arc<Counters>, gate: Gate, stalls: Arc<StallGuard>) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
-        tokio::spawn(carry(to_send, gate, counters));
+        tokio::spawn(carry(to_send, gate, stalls, counters));
         Self { batch: Vec::new(), batches }
     }
 
@@ -111,10 +112,15 @@ impl Gate {
     }
 }
 
-async fn carry(mut batches: mpsc::Receiver<Batch>, mut gate: Gate, counters: Arc<Counters>) {
+async fn carry(
+    mut batches: mpsc::Receiver<Batch>,
+    mut gate: Gate,
+    stalls: Arc<StallGuard>,
+    counters: Arc<Counters>,
+) {
     while let Some(Batch { mut datagrams, after }) = batches.recv().await {
-        if !gate.pass(after).await {
-            // The host has ended.
+        if !gate.pass(after).await || !stalls.pass() {
+            // The host has ended, or its rooms are somebody else's.
             counters.dropped_many(Drop::SendBehind, datagrams.len() as u64);
             continue;
         }

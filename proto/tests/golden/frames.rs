@@ -159,7 +159,7 @@ fn tick() -> host::RoomTick {
 fn to_host() -> Vec<host::world_to_host::Body> {
     use host::world_to_host::Body;
     let parameters = [("walk".to_owned(), "steered".to_owned())].into();
-    let resume = host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000 };
+    let resume = host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000, members: vec![] };
     vec![
         Body::Configure(host::Configure {
             version: 1,
@@ -167,6 +167,7 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             grace_ms: 30_000,
             keep_rooms: true,
             lease_ms: 1_500,
+            silence_ms: 0,
         }),
         Body::OpenRoom(host::OpenRoom {
             room: 5,

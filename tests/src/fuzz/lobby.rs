@@ -134,6 +134,7 @@ impl Scene {
                 }
                 Output::Forsake { host } => self.lobby.handle_host_gone(self.now, host, "given up"),
                 Output::Host { .. }
+                | Output::Condemn { .. }
                 | Output::Forget { .. }
                 | Output::Adopt { .. }
                 | Output::Record { .. }

@@ -7,7 +7,7 @@ use ambit_proto::host::VERSION;
 use ambit_proto::time::LocalTime;
 
 use super::output::HostId;
-use super::placement::{Candidate, Measured};
+use super::placement::{Booked, Candidate, Measured};
 use super::room::Rooms;
 
 /// Host name and port, with room to spare; it travels in each ticket.
@@ -203,13 +203,11 @@ impl Hosts {
 }
 
 /// Rooms and players by host, as the lobby has them.
-fn booked(rooms: &Rooms) -> BTreeMap<HostId, (u32, u32)> {
-    let mut booked: BTreeMap<HostId, (u32, u32)> = BTreeMap::new();
+fn booked(rooms: &Rooms) -> BTreeMap<HostId, Booked> {
+    let mut booked: BTreeMap<HostId, Booked> = BTreeMap::new();
     for room in rooms.iter() {
         if let Some(host) = room.hosted_by() {
-            let (rooms, players) = booked.entry(host).or_default();
-            *rooms += 1;
-            *players += room.seats.taken();
+            booked.entry(host).or_default().add(room.seats.taken());
         }
     }
     booked

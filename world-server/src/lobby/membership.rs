@@ -22,7 +22,7 @@ const READY_VALUES: [&str; 2] = ["optional", "required"];
 
 impl Lobby {
     /// Makes a room; its maker is in it as its host. A repeated request gets the first one's room, as it is now; when
-    /// that room is gone, it is an error rather than a second room.
+    /// that room is gone, or the player has left it, it is an error rather than a second room.
     pub(super) fn create_room(
         &mut self,
         now: LocalTime,
@@ -30,10 +30,13 @@ impl Lobby {
         create: CreateRoom,
     ) -> Result<Answer, Refusal> {
         if let Some(room) = create.key.and_then(|key| self.players.at_mut(player).creations.made_by(now, key)) {
-            let room = self.rooms.get(room).ok_or_else(|| {
-                Refusal::new(ErrorCode::NoSuchRoom, format!("room {room}, which this key made, is gone; use a new key"))
+            // To its maker the answer means that it is in.
+            let made = self.rooms.get(room).filter(|_| self.players.at(player).room == Some(room));
+            let made = made.ok_or_else(|| {
+                let message = format!("room {room}, which this key made, is gone, or you have left it; use a new key");
+                Refusal::new(ErrorCode::NoSuchRoom, message)
             })?;
-            return Ok(created(room));
+            return Ok(created(made));
         }
         self.check_in_no_room(player)?;
         self.check_creation(&create)?;
@@ -168,6 +171,7 @@ impl Lobby {
         }
         self.outbox.broadcast(conns, room_left(id, why));
         self.timers.cancel(Timer::Opening(id));
+        self.timers.cancel(Timer::Trial(id));
         self.timers.cancel(Timer::Roster(id));
         self.mark_listing(now, id);
     }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{WorldToHost, world_to_host};
+use ambit_proto::control::host::{OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 
@@ -66,6 +66,11 @@ pub enum Output {
     Forsake {
         /// Which one.
         host: HostId,
+    },
+    /// A room seems to kill its hosts: keep what is known of it, as the next host would get it, for people to look at.
+    Condemn {
+        /// What the next host would be told, with a `Resume` that wants what was kept of the room filled in.
+        order: OpenRoom,
     },
     /// Forget what hosts have said of a room: it is gone.
     Forget {

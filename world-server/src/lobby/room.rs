@@ -56,6 +56,10 @@ pub(super) struct Room {
     pub(super) kept: bool,
     /// When a host went on with it, if one did.
     pub(super) taken_up_at: Option<LocalTime>,
+    /// Hosts that were lost one after the other before they could go on with it.
+    pub(super) unopened: u32,
+    /// Whether it may be what kills hosts: it is to have one of its own.
+    pub(super) suspect: bool,
     /// When its members may be told again who is in it.
     pub(super) roster_after: LocalTime,
     /// Its members as they were last told, by their ids; the default where different members may have been told different things.
@@ -83,6 +87,8 @@ impl Room {
             incarnation: 0,
             kept: false,
             taken_up_at: None,
+            unopened: 0,
+            suspect: false,
             roster_after: LocalTime::ZERO,
             roster_told: BTreeMap::new(),
             name: create.name,

@@ -2,6 +2,8 @@
 //!
 //! A start is answered when the host has spoken: `Done` when the room runs, an error when it does not.
 
+use std::collections::BTreeSet;
+
 use ambit_game_server::ticket::{LIFETIME_S, Ticket};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::{
@@ -14,7 +16,6 @@ use ambit_proto::time::LocalTime;
 use super::hosts::Host;
 use super::membership::{must_be_ready, parameters_of_game, room_left};
 use super::output::{Caller, HostId};
-use super::placement::Wish;
 use super::refusal::Refusal;
 use super::room::{Phase, Room};
 use super::timers::Timer;
@@ -29,11 +30,14 @@ impl Lobby {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
         self.check_directory()?;
-        let room = self.rooms.at(id);
-        let wish = Wish { game: &room.game, players: room.seats.taken() };
-        let host = self.placement.place(wish, &self.hosts.candidates(&self.rooms)).ok_or_else(|| {
-            Refusal::new(ErrorCode::NoHostAvailable, "no game server takes another room at the moment; try again later")
-        })?;
+        // Where there is no other, a host that is to be left alone will do: nobody waits for long.
+        let host =
+            self.place(id, &self.hosts_apart()).or_else(|| self.place(id, &BTreeSet::new())).ok_or_else(|| {
+                Refusal::new(
+                    ErrorCode::NoHostAvailable,
+                    "no game server takes another room at the moment; try again later",
+                )
+            })?;
         let seed = u64::from_be_bytes(*self.players.entropy().first_chunk().expect("16 bytes hold 8"));
         let room = self.rooms.at_mut(id);
         room.phase = Phase::Opening { host, starter: from };
@@ -44,9 +48,17 @@ impl Lobby {
 
     /// Tells a host to open a room, or to go on with it.
     pub(super) fn order_open(&mut self, now: LocalTime, id: RoomId, host: HostId, resume: Option<Resume>) {
-        let room = self.rooms.at_mut(id);
-        room.incarnation += 1;
-        let open = OpenRoom {
+        self.rooms.at_mut(id).incarnation += 1;
+        let open = self.order_of(id, resume);
+        self.pool_changed = true;
+        self.outbox.host(host, world_to_host::Body::OpenRoom(open));
+        self.timers.set(Timer::Opening(id), now + self.config.open_within);
+    }
+
+    /// What a host has to know of a room.
+    pub(super) fn order_of(&self, id: RoomId, resume: Option<Resume>) -> OpenRoom {
+        let room = self.rooms.at(id);
+        OpenRoom {
             room: id.0,
             game: room.game.clone(),
             parameters: parameters_of_game(&room.parameters),
@@ -54,10 +66,7 @@ impl Lobby {
             capacity: room.seats.capacity(),
             resume,
             incarnation: room.incarnation,
-        };
-        self.pool_changed = true;
-        self.outbox.host(host, world_to_host::Body::OpenRoom(open));
-        self.timers.set(Timer::Opening(id), now + self.config.open_within);
+        }
     }
 
     pub(super) fn request_ticket(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {

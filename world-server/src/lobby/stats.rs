@@ -32,6 +32,8 @@ pub struct LobbyStats {
     pub rooms_started: u64,
     /// Rooms that lost their host and were to go on elsewhere, so far.
     pub rooms_moved: u64,
+    /// Rooms closed because they seem to kill their hosts, so far.
+    pub rooms_condemned: u64,
     /// Hosts that are ready now.
     pub hosts: usize,
     /// Hosts refused so far.
@@ -54,6 +56,7 @@ pub(super) struct Counters {
     pub(super) rooms_started: u64,
     pub(super) hosts_refused: u64,
     pub(super) rooms_moved: u64,
+    pub(super) rooms_condemned: u64,
     pub(super) tickets: u64,
     pub(super) chats: u64,
     refused: BTreeMap<ErrorCode, u64>,
@@ -84,6 +87,7 @@ impl Lobby {
             rooms_made: self.counters.rooms_made,
             rooms_started: self.counters.rooms_started,
             rooms_moved: self.counters.rooms_moved,
+            rooms_condemned: self.counters.rooms_condemned,
             hosts: self.hosts.len(),
             hosts_refused: self.counters.hosts_refused,
             tickets: self.counters.tickets,

@@ -333,9 +333,10 @@ fn start_lobby(
         desk = Some(at);
     }
     let (lifeline, ended) = oneshot::channel();
-    let children = children.unwrap_or_else(|| watch::Sender::new(0));
-    let world =
-        WorldServer::start_in_arbiter(arbiter, move |_| WorldServer::new(lobby, clock, children, desk, lifeline));
+    let (record, children) = (config.record.clone(), children.unwrap_or_else(|| watch::Sender::new(0)));
+    let world = WorldServer::start_in_arbiter(arbiter, move |_| {
+        WorldServer::new(lobby, clock, children, desk, record, lifeline)
+    });
     Ok((world, ended))
 }
 

@@ -45,6 +45,8 @@ pub(super) struct Scene {
     pub(super) records: BTreeMap<Key, Vec<u8>>,
     /// Rooms that hosts said they run.
     pub(super) adopted: Vec<(u64, HostId)>,
+    /// Rooms that seem to kill their hosts.
+    pub(super) condemned: Vec<u64>,
     conns: u64,
     requests: u64,
 }
@@ -103,6 +105,7 @@ impl Scene {
             forgotten: Vec::new(),
             records: BTreeMap::new(),
             adopted: Vec::new(),
+            condemned: Vec::new(),
             conns: 0,
             requests: 0,
         }
@@ -464,6 +467,7 @@ impl Scene {
                 Output::Host { host, message } => self.orders.push((host, message.body.expect("a body"))),
                 Output::Forsake { host } => self.forsaken.push(host),
                 Output::Children(count) => self.children = Some(count),
+                Output::Condemn { order } => self.condemned.push(order.room),
                 Output::Forget { room } => self.forgotten.push(room.0),
                 Output::Adopt { room, host } => self.adopted.push((room.0, host)),
                 Output::Record { key, value: Some(value) } => drop(self.records.insert(key, value)),
