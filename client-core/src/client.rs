@@ -39,7 +39,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ambit_proto::control::game::{ClientToGame, GameToClient};
+use ambit_proto::control::game::{ClientToGame, Commands, GameToClient};
 use ambit_proto::control::world::{ClientToWorld, WorldToClient};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::keymap::Keymap;
@@ -57,7 +57,7 @@ use crate::replica::factory::Factory;
 use config::ClientConfig;
 use event::{Connection, Value, ViewEvent, codes};
 use game::{CommandError, GameOutput, GameSession};
-use lobby::{Ending, LobbyOutput, LobbySession, RequestError};
+use lobby::{Ending, LobbyOutput, LobbySession, RequestError, Server};
 use own_inputs::OwnInput;
 use play::Play;
 use queue::EventQueue;
@@ -115,6 +115,21 @@ impl<F: Factory> Client<F> {
         }
     }
 
+    /// Whom a `ConnectWorld` is meant for; `None` for the server that the owner was given. The others belong to the same cluster.
+    pub fn server(&self) -> Option<&Server> {
+        self.lobby.server()
+    }
+
+    /// The owner is calling that address.
+    pub fn calling(&mut self, address: &str) {
+        self.lobby.calling(address);
+    }
+
+    /// How often the owner is to ask the lobby's connection for a sign of life, if it is to.
+    pub fn probe_every(&self) -> Option<Duration> {
+        self.lobby.probe_every()
+    }
+
     /// Calls the lobby; once, reconnects come by themselves.
     pub fn connect(&mut self, now: LocalTime) {
         self.lobby.connect();
@@ -133,6 +148,23 @@ impl<F: Factory> Client<F> {
         let number = self.game.command(now, action);
         self.settle(now);
         number
+    }
+
+    /// The numbers of commands that the host is known to have taken since the last call; the newest 256. It has taken them for good, also
+    /// if it dies; whatever the game made of them. Of one that was confirmed too late to be of use nothing is told.
+    pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
+        self.game.take_confirmed()
+    }
+
+    /// Asks the host which commands were carried out. For checks: what is confirmed is.
+    pub fn ask_commands(&mut self, now: LocalTime) {
+        self.game.ask_commands();
+        self.settle(now);
+    }
+
+    /// The host's newest answer to that, if there is one since the last call.
+    pub fn take_commands(&mut self) -> Option<Commands> {
+        self.game.take_commands()
     }
 
     /// From now on the player holds these keys: the host is told at once, and then at [`ClientConfig::inputs`], until all are let go

@@ -2,20 +2,33 @@
 //!
 //! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints what the room was, how long it ran and a
 //! hash of all that came out. A room that panicked panics again, at the same tick, under a debugger if you like.
+//!
+//! `DIR/room-1.kept` is what is left of a room that killed its hosts: it goes on from there as at the next host, for ten seconds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use ambit_game_server::keeper;
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::{self, Recording};
+use ambit_game_server::record::{self, Header, Recording};
 use ambit_game_server::room::Output;
+use ambit_proto::control::host::OpenRoom;
+use ambit_proto::time::GameTime;
+use prost::Message as _;
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
-        eprintln!("usage: replay FILE.rec");
+        eprintln!("usage: replay FILE.rec|FILE.kept");
         return ExitCode::from(2);
     };
-    match replay(&path) {
+    let replayed = if Path::new(&path).extension().is_some_and(|extension| extension == "kept") {
+        go_on(&path)
+    } else {
+        replay(&path)
+    };
+    match replayed {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("replay: {path}: {error}");
@@ -39,5 +52,25 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     println!("{last} ms of room time; the datagrams' hash is {:016x}", hash.finish());
     let room = result?;
     println!("{:?}", room.stats());
+    Ok(())
+}
+
+/// What the next host would have done.
+fn go_on(path: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
+    let resume = order.resume.ok_or("nothing is known of the room")?;
+    let header = Header {
+        game: order.game,
+        room: order.room,
+        seed: order.seed,
+        capacity: order.capacity,
+        grace_ms: 30_000,
+        parameters: order.parameters.into_iter().collect(),
+    };
+    println!("{header:?}");
+    let (config, game) = Registry::standard().prepare(&header)?;
+    let until = GameTime::from_micros(resume.now_us) + Duration::from_secs(10);
+    let room = keeper::take_up(config, game, || until, &resume)?;
+    println!("went on until {:?}, with {} objects", room.last_tick(), room.world().len());
     Ok(())
 }

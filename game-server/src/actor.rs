@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{GameToClient, Joined, game_to_client};
-use ambit_proto::control::host::{self as proto, AtGate, Departed, HostToWorld, PlayerOut, RoomClosed, host_to_world};
+use ambit_proto::control::host::{
+    self as proto, AtGate, Departed, HostToWorld, Members, PlayerOut, RoomClosed, host_to_world,
+};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -27,8 +29,8 @@ use crate::host::counters::Drop;
 use crate::host::inlet::{Arrived, Inbox};
 use crate::host::outlet::Outlet;
 use crate::host::{Place, Shared};
-use crate::keeper::Keeper;
-use crate::room::{Input, Output, Room};
+use crate::keeper::{self, Keeper};
+use crate::room::{Accepted, Input, Output, Room};
 use crate::room_files::RoomFiles;
 use crate::stats::RoomStats;
 use crate::ticket::Ticket;
@@ -67,6 +69,11 @@ pub(crate) struct Detach(pub(crate) ClientId);
 #[rtype(result = "()")]
 pub(crate) struct Leave(pub(crate) ClientId);
 
+/// A client asks which of its commands were carried out.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct AskCommands(pub(crate) ClientId);
+
 /// The WorldServer says that a player is out for good.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -85,6 +92,15 @@ pub(crate) struct Rename {
     pub(crate) name: String,
 }
 
+/// The WorldServer says who sits in the room.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Muster {
+    pub(crate) members: Members,
+    /// Of all others, tickets up to this serial are void.
+    pub(crate) void_tickets_until: u64,
+}
+
 /// The WorldServer says something about a player and a gate.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -99,6 +115,11 @@ pub(crate) struct Close(pub(crate) ErrorCode);
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct HandOver;
+
+/// Another WorldServer is there, which does not know what the room is.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Retell;
 
 /// The ways to one client.
 pub(crate) struct Line {
@@ -417,6 +438,17 @@ impl Handler<Leave> for GameServer {
     }
 }
 
+impl Handler<AskCommands> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, AskCommands(client): AskCommands, _: &mut Self::Context) {
+        let Some(Client { player, line, .. }) = self.clients.get(&client) else { return };
+        let done = self.setup.room.done(*player).unwrap_or_default();
+        let told = GameToClient { body: Some(game_to_client::Body::Commands(control_stream::commands(done))) };
+        self.say(line, Control::Message(told));
+    }
+}
+
 impl Handler<Remove> for GameServer {
     type Result = ();
 
@@ -434,6 +466,23 @@ impl Handler<Crossing> for GameServer {
 
     fn handle(&mut self, Crossing(input): Crossing, _: &mut Self::Context) {
         self.inputs.push(input);
+    }
+}
+
+impl Handler<Muster> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Muster { members, void_tickets_until }: Muster, ctx: &mut Self::Context) {
+        for change in keeper::changes(&self.setup.room, Some(&members)) {
+            match change {
+                Accepted::Remove { player } => {
+                    let reason = ErrorCode::ErrorUnspecified;
+                    self.handle(Remove { player, reason, void_tickets_until }, ctx);
+                }
+                Accepted::Rename { player, name } => self.inputs.push(Input::Rename { player, name }),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -460,6 +509,16 @@ impl Handler<HandOver> for GameServer {
         // Connections stay as they are until the process is gone: their clients are called elsewhere meanwhile.
         std::mem::forget((std::mem::take(&mut self.clients), std::mem::take(&mut self.elsewhere)));
         ctx.stop();
+    }
+}
+
+impl Handler<Retell> for GameServer {
+    type Result = ();
+
+    fn handle(&mut self, Retell: Retell, _: &mut Self::Context) {
+        if let Some(keeper) = &mut self.setup.keeper {
+            keeper.hurry();
+        }
     }
 }
 

@@ -53,6 +53,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Self { input, decoder: FrameDecoder::new(max_bytes), buffer: BytesMut::new() }
     }
 
+    /// What it reads from. What was read and not asked for is lost.
+    pub fn into_inner(self) -> R {
+        self.input
+    }
+
     /// The next message; `None` when the stream has ended between two frames.
     pub async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, FrameError> {
         let frame = self.next_frame().await?;
@@ -89,32 +94,33 @@ pub struct HostEnd {
     pub commands: mpsc::Receiver<WorldToHost>,
     /// To the WorldServer.
     pub news: mpsc::Sender<HostToWorld>,
-    /// The serial of the newest `RoomTick` that has left this process. A link within one process takes everything at once.
-    pub written: watch::Receiver<u64>,
 }
 
 /// A link within one process.
 pub fn host_link() -> (WorldEnd, HostEnd) {
     let (commands_in, commands_out) = mpsc::channel(HOST_QUEUE);
     let (news_in, news_out) = mpsc::channel(HOST_QUEUE);
-    let written = watch::channel(u64::MAX).1;
-    (WorldEnd { commands: commands_in, news: news_out }, HostEnd { commands: commands_out, news: news_in, written })
+    (WorldEnd { commands: commands_in, news: news_out }, HostEnd { commands: commands_out, news: news_in })
 }
 
-/// A link over bytes, seen from the host: carries until the stream or the returned end is gone.
-pub fn host_end_over<R, W>(input: R, output: W) -> (HostEnd, impl Future<Output = Result<(), FrameError>>)
+/// A link over bytes, seen from the host: carries until the stream or the returned end is gone. `written` is told the serial of each
+/// `RoomTick` that has left this process, if that is enough to know.
+pub fn host_end_over<R, W>(
+    input: R,
+    output: W,
+    written: Option<watch::Sender<u64>>,
+) -> (HostEnd, impl Future<Output = Result<(), FrameError>>)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let (world, host) = host_link();
-    let (has_left, written) = watch::channel(0);
     let note = move |said: &HostToWorld| {
-        if let Some(host_to_world::Body::RoomTick(tick)) = &said.body {
-            has_left.send_replace(tick.serial);
+        if let (Some(written), Some(host_to_world::Body::RoomTick(tick))) = (&written, &said.body) {
+            written.send_replace(tick.serial);
         }
     };
-    (HostEnd { written, ..host }, carry(input, output, world.commands, world.news, note))
+    (host, carry(input, output, world.commands, world.news, note))
 }
 
 /// A link over bytes, seen from the WorldServer: carries until the stream or the returned end is gone.
@@ -190,7 +196,7 @@ mod tests {
         let (world_in, world_out) = tokio::io::split(world_side);
         let (host_in, host_out) = tokio::io::split(host_side);
         let (mut world, world_carry) = world_end_over(world_in, world_out);
-        let (mut host, host_carry) = host_end_over(host_in, host_out);
+        let (mut host, host_carry) = host_end_over(host_in, host_out, None);
         let carriers = tokio::spawn(async move { tokio::join!(world_carry, host_carry) });
 
         host.news.send(ready("a host")).await.unwrap();
@@ -209,7 +215,7 @@ mod tests {
     async fn what_is_queued_is_written_before_the_end() {
         let (output, input) = tokio::io::duplex(1 << 20);
         let (silence, _keeps_it_open) = tokio::io::duplex(1);
-        let (host, carrying) = host_end_over(silence, output);
+        let (host, carrying) = host_end_over(silence, output, None);
         for n in 0..100 {
             host.news.send(ready(&n.to_string())).await.unwrap();
         }

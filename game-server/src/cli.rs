@@ -15,14 +15,15 @@ const CAPACITY: u32 = 64;
 #[derive(Parser, Clone, Debug)]
 #[command(name = "game-server", version, max_term_width = 110, after_help = AFTER)]
 pub struct Options {
-    /// The WorldServer: its address, or `stdio` for a child that a WorldServer talks to by pipes.
-    #[arg(long, value_name = "ADDR|stdio", env = "AMBIT_WORLD")]
+    /// The WorldServer (HOST:PORT; of a cluster several, with commas between them), or `stdio` for a child that a WorldServer talks
+    /// to by pipes.
+    #[arg(long, value_name = "ADDR[,ADDR]|stdio", env = "AMBIT_WORLD")]
     pub world: World,
 
-    /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256). Required with `--world ADDR`: the key
-    /// goes to that server and to no other.
-    #[arg(long, value_name = "SHA256", env = "AMBIT_WORLD_CERT", value_parser = parse_fingerprint)]
-    pub world_cert: Option<Fingerprint>,
+    /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256); of several WorldServers all of them. Required with
+    /// `--world ADDR`: the key goes to these servers and to no other.
+    #[arg(long, value_name = "SHA256[,SHA256]", env = "AMBIT_WORLD_CERT", value_parser = parse_fingerprint, value_delimiter = ',')]
+    pub world_cert: Vec<Fingerprint>,
 
     /// The key that the WorldServer's `--host-key` names. Secret: rather set the environment variable.
     #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true)]
@@ -41,6 +42,12 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub capacity: u32,
 
+    /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when it is ready, its health, its
+    /// rooms and players (as counters), its end. Without --advertise, players are told the address and port that Agones gave
+    /// to it, and the host waits until it knows them.
+    #[arg(long, env = "AMBIT_AGONES", value_parser = clap::builder::BoolishValueParser::new())]
+    pub agones: bool,
+
     /// Writes the ground truth of each room to DIR/room-ID.jsonl.
     #[arg(long, value_name = "DIR", env = "AMBIT_TRACE")]
     pub trace: Option<PathBuf>,
@@ -54,12 +61,12 @@ const AFTER: &str = "Logs go to standard error; AMBIT_LOG (or RUST_LOG) filters 
                      `ambit_game_server=trace`.";
 
 /// Where the WorldServer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum World {
     /// At the other ends of standard input and output.
     Stdio,
-    /// At this address (QUIC).
-    Address(SocketAddr),
+    /// At one of these (HOST:PORT, QUIC).
+    Addresses(Vec<String>),
 }
 
 impl std::str::FromStr for World {
@@ -69,9 +76,22 @@ impl std::str::FromStr for World {
         if text == "stdio" {
             return Ok(Self::Stdio);
         }
-        let address = text.parse().map_err(|_| "neither `stdio` nor an address such as 192.0.2.7:7777".to_owned())?;
-        Ok(Self::Address(address))
+        let addresses: Vec<String> = text.split(',').map(|address| address.trim().to_owned()).collect();
+        match addresses.iter().find(|address| !names_a_port(address)) {
+            None => Ok(Self::Addresses(addresses)),
+            Some(wrong) => {
+                Err(format!("`{wrong}` is neither `stdio` nor an address such as 192.0.2.7:7777 or world-1:7777"))
+            }
+        }
     }
+}
+
+/// HOST:PORT; an IPv6 address stands in brackets.
+fn names_a_port(address: &str) -> bool {
+    let named = |(host, port): (&str, &str)| {
+        !host.is_empty() && !host.contains(':') && port.parse().is_ok_and(|port: u16| port > 0)
+    };
+    address.parse::<SocketAddr>().is_ok() || address.rsplit_once(':').is_some_and(named)
 }
 
 /// An address that is told to players.
@@ -136,7 +156,11 @@ mod tests {
     #[test]
     fn a_world_is_an_address_or_the_pipes() {
         assert_eq!("stdio".parse(), Ok(World::Stdio));
-        assert_eq!("127.0.0.1:1".parse(), Ok(World::Address("127.0.0.1:1".parse().unwrap())));
-        assert!("here".parse::<World>().is_err());
+        let addresses = |list: &[&str]| Ok(World::Addresses(list.iter().map(|&text| text.to_owned()).collect()));
+        assert_eq!("127.0.0.1:1".parse(), addresses(&["127.0.0.1:1"]));
+        assert_eq!("world-1:7777, [::1]:7".parse(), addresses(&["world-1:7777", "[::1]:7"]));
+        for wrong in ["here", ":1", "a:b", "::1", "a:1,b", ""] {
+            assert!(wrong.parse::<World>().is_err(), "{wrong}");
+        }
     }
 }

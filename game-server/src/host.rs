@@ -4,8 +4,8 @@
 //! over as many arbiter threads as there are cores; one clock thread ticks them all. How the messages travel is the
 //! carrier's business (`carrier`): the same host runs within the WorldServer, as its child, or on another machine.
 //!
-//! What always holds: a room is in `rooms` exactly while its actor takes messages; the end of the link to the
-//! WorldServer is the end of all rooms, since nobody could be let in or told any more.
+//! What always holds: a room is in `rooms` exactly while its actor takes messages; without a link to the WorldServer rooms go on for as long
+//! as the lease says that they are this host's (`lease`), and without a lease they end with it, since nobody could be let in or told any more.
 
 mod connection;
 mod control;
@@ -13,32 +13,39 @@ pub(crate) mod control_stream;
 pub(crate) mod counters;
 mod cpu;
 pub(crate) mod inlet;
+mod lease;
 pub(crate) mod outlet;
 mod recent;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::{Arbiter, ArbiterHandle};
-use ambit_proto::codes;
+use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{HostToWorld, RoomTick, host_to_world};
 use ambit_proto::control::world::Error;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::quic::Fingerprint;
+use ambit_proto::time::LocalTime;
 use anyhow::Context as _;
 use dashmap::DashMap;
 use quinn::Connection;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use self::control::Ended;
 use self::counters::{Counters, Drop as Dropped};
 use self::inlet::RoomInlet;
+use self::lease::Lease;
+use self::outlet::Gate;
 use crate::accept::DoorCounters;
+use crate::agones::Load;
 use crate::carrier::HostEnd;
-use crate::clock_thread::ClockThread;
+use crate::clock_thread::{ClockThread, RoomClock};
+use crate::fence::Fence;
 use crate::logic::registry::Registry;
 use crate::places::Places;
 use crate::ticket::{Ticket, TicketVerifier};
@@ -86,9 +93,37 @@ pub(crate) struct Shared {
     news: mpsc::Sender<HostToWorld>,
     /// The serial of the newest `RoomTick`. Held while one is queued, so that they are queued in the order of their serials.
     ticks: Mutex<u64>,
-    /// Of the present link: the serial of the newest `RoomTick` that has left this process.
-    written: Mutex<watch::Receiver<u64>>,
+    /// The serial of the newest `RoomTick` that is known to have left this process. Within one process nothing has to leave.
+    written: watch::Sender<u64>,
+    lease: Mutex<Lease>,
+    /// Until when players may be served, by the lease; `None` for ever.
+    served_until: watch::Sender<Option<Instant>>,
+    /// Of this process.
+    instance: [u8; 16],
+    pub(crate) stalls: Arc<StallGuard>,
     arbiters: Vec<Workplace>,
+}
+
+/// The process's [`Fence`], with a clock.
+pub(crate) struct StallGuard {
+    clock: RoomClock,
+    fence: Mutex<Fence>,
+}
+
+impl StallGuard {
+    /// For a host that is given up after so much silence.
+    pub(crate) fn guard(&self, silence: Duration) {
+        self.fence().guard(silence);
+    }
+
+    /// Whether what is said now still counts.
+    pub(crate) fn pass(&self) -> bool {
+        self.fence().pass(LocalTime::from_micros(self.clock.now().micros()))
+    }
+
+    fn fence(&self) -> std::sync::MutexGuard<'_, Fence> {
+        self.fence.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// An arbiter thread, and the rooms that were given to it.
@@ -119,24 +154,35 @@ impl Shared {
         }
     }
 
-    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves.
+    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves; never, if it does not count any more.
     pub(crate) fn tell_tick(&self, tick: RoomTick) -> u64 {
+        if !self.stalls.pass() {
+            return u64::MAX;
+        }
         let mut serial = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         *serial += 1;
         self.tell(HostToWorld { body: Some(host_to_world::Body::RoomTick(RoomTick { serial: *serial, ..tick })) });
         *serial
     }
 
-    /// What of that has left this process.
-    pub(crate) fn written(&self) -> watch::Receiver<u64> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What datagrams wait for before they leave.
+    pub(crate) fn gate(&self) -> Gate {
+        Gate { written: self.written.subscribe(), served_until: self.served_until.subscribe(), silent: false }
+    }
+
+    /// Something has happened to the lease.
+    fn lease<T>(&self, happens: impl FnOnce(&mut Lease) -> T) -> T {
+        let mut lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = happens(&mut lease);
+        self.served_until.send_replace(lease.until());
+        result
     }
 
     /// Uses a ticket up.
     pub(crate) fn check_ticket(&self, token: &[u8]) -> Result<Ticket, Error> {
         let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(verifier) = tickets.as_mut() else {
-            return Err(codes::error(codes::ErrorCode::RoomNotRunning, "this host is not in service yet"));
+            return Err(codes::error(ErrorCode::RoomNotRunning, "this host is not in service yet"));
         };
         let runs = |room| self.rooms.contains_key(&room);
         verifier
@@ -189,7 +235,11 @@ impl GameHost {
             tickets: Mutex::new(None),
             news: news_in,
             ticks: Mutex::default(),
-            written: Mutex::new(watch::channel(u64::MAX).1),
+            written: watch::Sender::new(u64::MAX),
+            lease: Mutex::default(),
+            served_until: watch::Sender::new(None),
+            instance: random_bytes()?,
+            stalls: Arc::new(StallGuard { clock: RoomClock::start(), fence: Mutex::default() }),
             arbiters: start_arbiters()?,
         });
         Ok((Self { shared: Arc::clone(&shared) }, HostControl { shared, news }))
@@ -201,6 +251,22 @@ impl GameHost {
         connection::serve(Arc::clone(&self.shared), connection).await;
     }
 
+    /// What it carries now.
+    pub(crate) fn load(&self) -> Load {
+        let Shared { config, rooms, tickets, .. } = &*self.shared;
+        let mut load = Load {
+            in_service: tickets.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
+            capacity: config.capacity,
+            ..Load::default()
+        };
+        for inlet in rooms {
+            load.rooms += 1;
+            load.players += inlet.players();
+            load.seats += inlet.seats;
+        }
+        load
+    }
+
     /// What an endpoint of this host's own counts at its door.
     pub fn door(&self) -> Arc<DoorCounters> {
         Arc::clone(&self.shared.counters.door)
@@ -208,11 +274,34 @@ impl GameHost {
 }
 
 impl HostControl {
-    /// Serves a WorldServer until the link ends or it says `Drain`; all rooms are closed then. Or until `stop`: then rooms are handed over, if
-    /// the WorldServer keeps them.
+    /// Serves a WorldServer until the link ends or it says `Drain`; all rooms are closed then, unless there is a lease: then they go on without a
+    /// link, and the caller is to [`Self::wait`] between two links. Or until `stop`: then rooms are handed over, if the WorldServer keeps them.
     pub async fn run(&mut self, link: HostEnd, stop: &CancellationToken) -> Ended {
         control::run(&self.shared, &mut self.news, link, stop).await
     }
+
+    /// For a link over bytes: where the serial of each `RoomTick` goes once the WorldServer can't miss it any more.
+    pub fn written(&self) -> watch::Sender<u64> {
+        self.shared.written.send_replace(0);
+        self.shared.written.clone()
+    }
+
+    /// Lets time pass between two links: what rooms say that another link will tell anew is dropped. `false` when there are no rooms.
+    pub async fn wait(&mut self, pause: Duration) -> bool {
+        let _ = tokio::time::timeout(pause, control::drop_news(&mut self.news)).await;
+        !self.shared.rooms.is_empty()
+    }
+
+    /// Closes the rooms that nobody has asked for.
+    pub async fn close_rooms(&mut self) {
+        control::close_all(&self.shared, ErrorCode::HostDied).await;
+    }
+}
+
+fn random_bytes() -> anyhow::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    Ok(bytes)
 }
 
 fn start_arbiters() -> anyhow::Result<Vec<Workplace>> {

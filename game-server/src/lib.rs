@@ -16,13 +16,16 @@ pub mod ticket;
 
 pub mod accept;
 mod actor;
+mod agones;
 pub mod carrier;
 pub mod cli;
 pub mod clock_thread;
+mod dial;
 pub mod endpoint;
+pub mod fence;
 pub mod host;
 pub mod identity;
-mod keeper;
+pub mod keeper;
 pub mod places;
 pub mod process;
 mod room_files;

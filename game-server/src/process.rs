@@ -5,25 +5,23 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
-use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use ambit_proto::codes::ErrorCode;
-use ambit_proto::quic::{self, ALPN_GAME, ALPN_HOST, Fingerprint, FingerprintVerifier, Shown};
+use ambit_proto::quic::ALPN_GAME;
 use anyhow::{Context as _, bail};
 use clap::Parser as _;
-use quinn::{Connection, ConnectionError, Endpoint, VarInt};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::accept;
+use crate::agones::Agones;
 use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, World};
+use crate::dial::{Worlds, dial};
 use crate::endpoint;
 use crate::host::{Ended, GameHost, HostConfig, HostControl};
 use crate::identity::Identity;
@@ -31,10 +29,6 @@ use crate::logic::registry::Registry;
 
 /// How long the clients may take to read their last messages.
 const PART_WITHIN: Duration = Duration::from_secs(1);
-
-/// Waits between two attempts to reach the WorldServer: doubled from the first to the last.
-const FIRST_BACKOFF: Duration = Duration::from_millis(500);
-const LAST_BACKOFF: Duration = Duration::from_secs(15);
 
 /// The whole program, with the games of `registry`: a user's own server is one line around this.
 pub fn run(registry: Registry) -> ExitCode {
@@ -87,11 +81,24 @@ pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
 }
 
 async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
+    let stop = stop_at_signal(&options.world)?;
     let world = Link::prepare(&options)?;
     let identity = Identity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
+    let needs_place = options.advertise.is_none();
+    let mut agones = options.agones.then(|| Agones::start(needs_place)).transpose()?;
+    let address = match &mut agones {
+        Some(agones) if needs_place => {
+            tracing::info!("waiting for the address that Agones gives to this server; --advertise would say it");
+            tokio::select! {
+                place = agones.place() => place,
+                () = stop.cancelled() => return Ok(()),
+            }
+        }
+        _ => Advertise::address(options.advertise, endpoint.local_addr()?),
+    };
     let config = HostConfig {
-        address: Advertise::address(options.advertise, endpoint.local_addr()?).to_string(),
+        address: address.to_string(),
         fingerprint: identity.fingerprint(),
         capacity: options.capacity,
         label: format!("process {}", std::process::id()),
@@ -101,35 +108,54 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     };
     tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
     let (host, mut control) = GameHost::new(config, registry)?;
+    if let Some(agones) = &agones {
+        agones.watch(host.clone());
+    }
     tokio::spawn(accept(endpoint.clone(), host.door(), move |connection, _| {
         let host = host.clone();
         async move { host.serve(connection).await }
     }));
     let served = match world {
-        Link::Pipes(input, output) => serve_parent(&mut control, input, output).await,
-        Link::Dial(address, fingerprint) => dial(&mut control, address, fingerprint).await,
+        Link::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
+        Link::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
     };
+    // One that fails is started again where it is; Agones hears only of one that has served its time.
+    if let (Some(agones), Ok(_)) = (agones, &served) {
+        agones.end().await;
+    }
+    if let Ok(Parting::Vanish) = served {
+        // Without a word to the clients: the WorldServer calls them elsewhere.
+        std::process::exit(0);
+    }
     let _ = tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await;
-    served
+    served.map(drop)
+}
+
+/// How a process ends that has served its time.
+enum Parting {
+    /// Its rooms go on elsewhere.
+    Vanish,
+    /// Its clients have been told.
+    Close,
 }
 
 /// The way to the WorldServer.
 enum Link {
     Pipes(pipe::Receiver, pipe::Sender),
-    Dial(SocketAddr, Fingerprint),
+    Dial(Worlds),
 }
 
 impl Link {
     fn prepare(options: &Options) -> anyhow::Result<Self> {
-        match (options.world, options.world_cert) {
-            (World::Stdio, _) => {
-                pipes().context("`--world stdio` is for children that a WorldServer starts with pipes")
-            }
-            (World::Address(address), Some(fingerprint)) => Ok(Self::Dial(address, fingerprint)),
-            (World::Address(address), None) => bail!(
-                "`--world {address}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so \
-                 that the host key is shown to nobody else"
+        let fingerprints = options.world_cert.clone();
+        match &options.world {
+            World::Stdio => pipes().context("`--world stdio` is for children that a WorldServer starts with pipes"),
+            World::Addresses(addresses) if fingerprints.is_empty() => bail!(
+                "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so that the \
+                 host key is shown to nobody else",
+                addresses.join(",")
             ),
+            World::Addresses(addresses) => Ok(Self::Dial(Worlds { addresses: addresses.clone(), fingerprints })),
         }
     }
 }
@@ -141,105 +167,49 @@ fn pipes() -> anyhow::Result<Link> {
 }
 
 /// Serves the WorldServer at the other end of standard input and output.
-async fn serve_parent(control: &mut HostControl, input: pipe::Receiver, output: pipe::Sender) -> anyhow::Result<()> {
-    // A terminal interrupts children too. The parent drains; its end is ours. Who terminates this process alone wants its rooms elsewhere.
-    let (_interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let stop = CancellationToken::new();
-    let stopping = stop.clone();
-    tokio::spawn(async move {
-        terminate.recv().await;
-        stopping.cancel();
-    });
-    let (link, carrying) = host_end_over(input, output);
+async fn serve_parent(
+    control: &mut HostControl,
+    input: pipe::Receiver,
+    output: pipe::Sender,
+    stop: &CancellationToken,
+) -> anyhow::Result<Parting> {
+    let (link, carrying) = host_end_over(input, output, Some(control.written()));
     let carrying = tokio::spawn(carrying);
-    let ended = control.run(link, &stop).await;
+    let ended = control.run(link, stop).await;
+    if ended == Ended::Stalled {
+        // Not a word to anybody: whatever it would say is somebody else's to say by now.
+        tracing::error!("this process was stopped for so long that its rooms go on elsewhere; it ends");
+        std::process::exit(1);
+    }
     // What the host said last is still written, unless nobody reads.
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     match ended {
         Ended::Refused(why) => bail!(why),
-        Ended::HandedOver => vanish(),
-        Ended::Drained | Ended::LinkLost => Ok(()),
+        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
+        Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
     }
 }
 
-/// Ends the process without a word to the clients: the WorldServer calls them elsewhere.
-fn vanish() -> ! {
-    std::process::exit(0)
-}
-
-/// Serves the WorldServer at `address`, again after each loss, until a signal or its `Drain`.
-async fn dial(control: &mut HostControl, address: SocketAddr, fingerprint: Fingerprint) -> anyhow::Result<()> {
-    let stop = stop_at_signal()?;
-    let local: SocketAddr = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
-    let mut endpoint = Endpoint::client(local)?;
-    let verifier = FingerprintVerifier::pinned(fingerprint);
-    endpoint.set_default_client_config(quic::client_config(ALPN_HOST, Arc::clone(&verifier)));
-    let mut backoff = FIRST_BACKOFF;
-    while !stop.is_cancelled() {
-        match serve_once(control, &endpoint, address, &stop).await {
-            Ok(Ended::Drained) => break,
-            Ok(Ended::HandedOver) => vanish(),
-            Ok(Ended::Refused(why)) => bail!(why),
-            Ok(Ended::LinkLost) if stop.is_cancelled() => break,
-            Ok(Ended::LinkLost) => {
-                tracing::warn!(%address, "the link to the WorldServer has ended; all rooms are closed");
-                backoff = FIRST_BACKOFF;
-            }
-            Err(error) => {
-                if let Some(Shown { fingerprint, trusted: false }) = verifier.shown() {
-                    bail!(
-                        "{address} shows the certificate sha256:{fingerprint}, which is not the one of `--world-cert`"
-                    );
-                }
-                tracing::warn!(%address, "cannot reach the WorldServer: {error:#}");
-            }
-        }
-        let _ = tokio::time::timeout(backoff, stop.cancelled()).await;
-        backoff = (backoff * 2).min(LAST_BACKOFF);
+/// Serves WorldServers that are dialled, until a signal or a `Drain`.
+async fn serve_worlds(control: &mut HostControl, worlds: &Worlds, stop: &CancellationToken) -> anyhow::Result<Parting> {
+    control.written();
+    match dial(control, worlds, stop).await? {
+        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
+        Ended::Refused(why) => bail!(why),
+        Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
     }
-    endpoint.close(0_u8.into(), b"the host ends");
-    endpoint.wait_idle().await;
-    Ok(())
 }
 
-async fn serve_once(
-    control: &mut HostControl,
-    endpoint: &Endpoint,
-    address: SocketAddr,
-    stop: &CancellationToken,
-) -> anyhow::Result<Ended> {
-    let connection = endpoint.connect(address, "ambit")?.await?;
-    let (output, input) = connection.open_bi().await?;
-    tracing::info!(%address, "connected to the WorldServer");
-    let (link, carrying) = host_end_over(input, output);
-    let carrying = tokio::spawn(carrying);
-    let ended = control.run(link, stop).await;
-    let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
-    if ended == Ended::HandedOver {
-        // The WorldServer closes the connection when it has read all.
-        let _ = tokio::time::timeout(PART_WITHIN, connection.closed()).await;
-    }
-    if was_refused(&connection) {
-        return Ok(Ended::Refused(format!("the WorldServer at {address} does not take the key of `--host-key`")));
-    }
-    Ok(ended)
-}
-
-fn was_refused(connection: &Connection) -> bool {
-    matches!(
-        connection.close_reason(),
-        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(ErrorCode::BadTicket as u32)
-    )
-}
-
-/// Cancelled by SIGINT and SIGTERM.
-fn stop_at_signal() -> anyhow::Result<CancellationToken> {
+/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too, but the parent drains, and its
+/// end is theirs. Who terminates a child alone wants its rooms elsewhere.
+fn stop_at_signal(world: &World) -> anyhow::Result<CancellationToken> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stop = CancellationToken::new();
     let stopping = stop.clone();
+    let is_child = *world == World::Stdio;
     tokio::spawn(async move {
         tokio::select! {
-            _ = interrupt.recv() => {}
+            () = async { while interrupt.recv().await.is_some() && is_child {} } => {}
             _ = terminate.recv() => {}
         }
         stopping.cancel();

@@ -258,6 +258,8 @@ struct Seat {
     again_until: GameTime,
     /// By which the player came from another map; 0 if by the door.
     transfer: u64,
+    /// The newest of them to go or to hold keys: one that was sent before it is out of date, wherever the newer one was heard.
+    steered: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -267,8 +269,10 @@ enum Presence {
     Away(GameTime),
 }
 
-/// How long after a player has come here from another host commands may be said again.
-const AGAIN: Duration = Duration::from_secs(2);
+/// How long after a player has come here from another host commands may be said again: far longer than a line can be silent.
+const AGAIN: Duration = Duration::from_secs(30);
+/// A command this far behind another one is of another client's counting: none has so many on their way.
+const FAR_BEHIND: u32 = 128;
 
 /// Of a seat whose player's words are done again: no connection has this number.
 const NOBODY: ClientId = ClientId(u32::MAX);
@@ -396,6 +400,16 @@ impl Room {
         }
     }
 
+    /// Which commands of a player's present client were carried out, here or wherever the room has run.
+    pub fn done(&self, player: PlayerId) -> Option<Done> {
+        self.seats.get(&player).map(|seat| seat.done)
+    }
+
+    /// Who has an avatar, whether connected or not, and how each is called.
+    pub fn seated(&self) -> impl Iterator<Item = (PlayerId, &str)> {
+        self.seats.iter().map(|(&player, seat)| (player, seat.name.as_str()))
+    }
+
     /// The time of the last tick.
     pub fn last_tick(&self) -> Option<GameTime> {
         self.last
@@ -495,6 +509,9 @@ impl Room {
             Accepted::Command { player, number, action } => {
                 if let Some(seat) = self.seats.get_mut(player) {
                     seat.done.insert(*number);
+                    if matches!(action, Action::Move { .. } | Action::Keys(_)) {
+                        seat.steered = Some(*number);
+                    }
                 }
                 match action {
                     // Not the game's business: it learns what is pressed.
@@ -578,7 +595,10 @@ impl Room {
         } else {
             let avatar = self.seat(player, &name);
             let (presence, done) = (Presence::Here(NOBODY), Done::default());
-            self.seats.insert(player, Seat { avatar, name, presence, done, again_until: GameTime::ZERO, transfer: 0 });
+            self.seats.insert(
+                player,
+                Seat { avatar, name, presence, done, again_until: GameTime::ZERO, transfer: 0, steered: None },
+            );
         }
         let seat = self.seats.get_mut(&player).expect("seated");
         // Who it is that brings the player's words is not the game's business.
@@ -587,7 +607,7 @@ impl Room {
             seat.again_until = now + AGAIN;
         } else {
             // Another client may count anew, and says nothing again.
-            (seat.done, seat.again_until) = (Done::default(), GameTime::ZERO);
+            (seat.done, seat.again_until, seat.steered) = (Done::default(), GameTime::ZERO, None);
         }
     }
 
@@ -669,6 +689,15 @@ impl Room {
         let carried_out = |seat: &Seat| seat.again_until > now && seat.done.contains(command.number);
         if self.seats.get(&player).is_some_and(carried_out) {
             self.stats.commands_repeated += 1;
+            return;
+        }
+        let is_outdated = |seat: &Seat| {
+            let is_behind = |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(command.number));
+            let steers = matches!(command.action, Action::Move { .. } | Action::Keys(_));
+            seat.again_until > now && steers && seat.steered.is_some_and(is_behind)
+        };
+        if self.seats.get(&player).is_some_and(is_outdated) {
+            self.stats.commands_outdated += 1;
             return;
         }
         let done =

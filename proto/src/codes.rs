@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     /// Numbers and names that have been published. Lines are only ever added.
-    const PUBLISHED: [(i32, &str); 46] = [
+    const PUBLISHED: [(i32, &str); 47] = [
         (0, "error_unspecified"),
         (1, "version_mismatch"),
         (2, "unknown_message"),
@@ -77,6 +77,7 @@ mod tests {
         (36, "slow_reader"),
         (37, "room_not_running"),
         (38, "server_error"),
+        (39, "try_again"),
         (64, "bad_position"),
         (65, "not_enough_mana"),
         (66, "on_cooldown"),

@@ -30,3 +30,9 @@ pub mod game {
 pub mod host {
     include!(concat!(env!("OUT_DIR"), "/ambit.host.rs"));
 }
+
+/// What the WorldServers of a cluster keep in their directory, and what they say to each other (ALPN `ambit-peer/1`).
+#[allow(missing_docs, unused_qualifications, clippy::pedantic, reason = "generated")]
+pub mod directory {
+    include!(concat!(env!("OUT_DIR"), "/ambit.directory.rs"));
+}

@@ -48,6 +48,8 @@ pub const ALPN_WORLD: &[u8] = b"ambit-world/1";
 pub const ALPN_GAME: &[u8] = b"ambit-game/1";
 /// A process that hosts rooms, at its WorldServer: `control::host`.
 pub const ALPN_HOST: &[u8] = b"ambit-host/1";
+/// A WorldServer that follows another one of its cluster.
+pub const ALPN_PEER: &[u8] = b"ambit-peer/1";
 
 /// A connection from which nothing has come for this long is over.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -109,6 +111,32 @@ pub fn transport_config(side: Side) -> TransportConfig {
             .keep_alive_interval(Some(KEEP_ALIVE)),
     };
     config
+}
+
+/// Streams that a WorldServer relays over one connection: its clients.
+pub const MAX_RELAYED: u32 = 10_000;
+/// Bytes of one of them that may wait to be read. All of them together may wait: a client that does not read holds up no other.
+const RELAYED_WINDOW_BYTES: u32 = 64 << 10;
+/// Bytes that may be under way on such a connection.
+const PEER_SEND_WINDOW_BYTES: u64 = 16 << 20;
+
+/// A WorldServer that calls the one that leads: a connection for thousands of clients. The other end is to [`widen`] its own.
+pub fn peer_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
+    let mut transport = transport_config(Side::Client);
+    transport
+        .stream_receive_window(VarInt::from_u32(RELAYED_WINDOW_BYTES))
+        .receive_window(VarInt::MAX)
+        .send_window(PEER_SEND_WINDOW_BYTES);
+    let mut config = client_config(alpn, verifier);
+    config.transport_config(Arc::new(transport));
+    config
+}
+
+/// Lets a peer that has shown who it is open as many streams as it has clients.
+pub fn widen(connection: &quinn::Connection) {
+    connection.set_receive_window(VarInt::MAX);
+    connection.set_send_window(PEER_SEND_WINDOW_BYTES);
+    connection.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_RELAYED));
 }
 
 /// A server's endpoint: shows `certificates` (the end entity's first) and speaks the protocols in `alpns`.

@@ -8,5 +8,6 @@ pub mod oracle;
 pub mod real;
 pub mod ruler;
 pub mod sim;
+pub mod tally;
 pub mod throng;
 pub mod tumble;

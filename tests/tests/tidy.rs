@@ -71,6 +71,7 @@ fn cores_know_no_network_library_and_no_runtime() {
         "game-server/src/games",
         "game-server/src/network",
         "game-server/src/room.rs",
+        "game-server/src/agones/report",
         "world-server/src/lobby",
         "client-core/src/client",
         "client-core/src/replica",

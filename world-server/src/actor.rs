@@ -6,25 +6,29 @@
 //! Who sends to it waits for the answer, so that each session and each host has one message in the mailbox at most; who is
 //! sent to is never waited for: a session or host whose queue is full is cut off, and nobody else notices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{HostStats, HostToWorld, WorldToHost, world_to_host};
-use ambit_proto::control::world::WorldToClient;
+use ambit_proto::control::host::{HostStats, HostToWorld, OpenRoom, WorldToHost, world_to_host};
+use ambit_proto::control::world::{Servers, WorldToClient, world_to_client};
 use ambit_proto::frame::encode_frame;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
-use quinn::{Connection, VarInt};
+use prost::Message as _;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::admin::snapshot::{Snapshot, add_stats};
+use crate::cluster::held::Held;
+use crate::cluster::store::{Desk, Progress};
 use crate::hosts::kept::KeptRooms;
+use crate::line::ClientLine;
 use crate::lobby::{ConnId, HostId, Lobby, Origin, Output};
 use crate::session::{Close, Deliver, Session};
 
@@ -37,7 +41,7 @@ const MAILBOX: usize = 1_024;
 pub(crate) struct Connect {
     pub(crate) address: IpAddr,
     pub(crate) session: Addr<Session>,
-    pub(crate) connection: Connection,
+    pub(crate) line: ClientLine,
 }
 
 /// A connection has sent a frame.
@@ -67,7 +71,7 @@ pub(crate) struct Disconnect {
 
 /// A host is here.
 #[derive(Message)]
-#[rtype(result = "(HostId, Arc<KeptRooms>)")]
+#[rtype(result = "(HostId, Clock, Arc<KeptRooms>)")]
 pub(crate) struct HostStart(pub(crate) mpsc::Sender<WorldToHost>, pub(crate) Origin);
 
 /// A host has said something.
@@ -90,9 +94,27 @@ pub(crate) struct DrainNow(pub(crate) oneshot::Sender<()>);
 #[rtype(result = "Box<Snapshot>")]
 pub(crate) struct Look;
 
+/// The servers of the cluster have changed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct SetServers(pub(crate) Servers);
+
+/// The writing of the directory has got on, or is ill.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Written(pub(crate) Progress);
+
 struct Client {
     session: Addr<Session>,
-    connection: Connection,
+    line: ClientLine,
+    /// What waits for the directory.
+    held: Held<Bytes>,
+}
+
+struct HostLink {
+    commands: mpsc::Sender<WorldToHost>,
+    /// What waits for the directory.
+    held: Held<WorldToHost>,
 }
 
 /// See the module.
@@ -100,7 +122,12 @@ pub(crate) struct WorldServer {
     lobby: Lobby,
     clock: Clock,
     clients: BTreeMap<ConnId, Client>,
-    hosts: BTreeMap<HostId, mpsc::Sender<WorldToHost>>,
+    hosts: BTreeMap<HostId, HostLink>,
+    /// Of a cluster: where records go, and how far the writing is.
+    desk: Option<Arc<Desk>>,
+    progress: Progress,
+    /// The clients for which something waits for that.
+    holding: BTreeSet<ConnId>,
     /// How many children are to be kept.
     children: watch::Sender<u32>,
     /// What hosts have said of their rooms.
@@ -115,6 +142,8 @@ pub(crate) struct WorldServer {
     slow_hosts: u64,
     draining: bool,
     drained: Option<oneshot::Sender<()>>,
+    /// Where rooms are recorded, if they are.
+    record: Option<PathBuf>,
     /// Dropped with the actor, so that its end, which only a panic can bring, is noticed.
     _lifeline: oneshot::Sender<Infallible>,
 }
@@ -133,7 +162,8 @@ impl Clock {
         (Self { origin: Instant::now() }, epoch_unix)
     }
 
-    fn now(self) -> LocalTime {
+    /// The time since then.
+    pub(crate) fn now(self) -> LocalTime {
         LocalTime::from_micros(self.origin.elapsed().as_micros() as u64)
     }
 }
@@ -143,43 +173,66 @@ impl WorldServer {
         lobby: Lobby,
         clock: Clock,
         children: watch::Sender<u32>,
+        desk: Option<Arc<Desk>>,
+        record: Option<PathBuf>,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
+        let last_host = lobby.last_host().0;
         Self {
             lobby,
             clock,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
+            desk,
+            progress: Progress::default(),
+            holding: BTreeSet::new(),
             children,
             kept: Arc::default(),
             last_conn: 0,
-            last_host: 0,
+            last_host,
             alarm: None,
             gone: HostStats::default(),
             slow_sessions: 0,
             slow_hosts: 0,
             draining: false,
             drained: None,
+            record,
             _lifeline: lifeline,
         }
     }
 
-    /// Carries out what the lobby wants done, and sees to it that it is called again in time.
-    fn settle(&mut self, ctx: &mut Context<Self>) {
+    /// Carries out what the lobby wants done, and sees to it that it is called again in time. What confirms something to `caller`, and what
+    /// a host is told, waits until the directory has what came of the same call.
+    fn settle(&mut self, caller: Option<ConnId>, ctx: &mut Context<Self>) {
+        let mut outputs = Vec::new();
+        let mut after = 0;
         while let Some(output) = self.lobby.poll_output() {
+            match (output, &self.desk) {
+                (Output::Record { key, value }, Some(desk)) => after = desk.put(key, value),
+                (output, _) => outputs.push(output),
+            }
+        }
+        for output in outputs {
             match output {
-                Output::Send { conn, message } => self.deliver(conn, &encode(&message)),
+                Output::Send { conn, message } => {
+                    let after = if Some(conn) == caller && message.request != 0 { after } else { 0 };
+                    let strict = matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
+                    self.say(conn, after, strict, &encode(&message));
+                }
                 Output::Broadcast { conns, message } => {
                     let frame = encode(&message);
                     for conn in conns {
-                        self.deliver(conn, &frame);
+                        self.say(conn, 0, false, &frame);
                     }
                 }
                 Output::Close { conn, code, message } => self.close(conn, code, message),
-                Output::Host { host, message } => self.tell_host(host, message),
+                Output::Host { host, message } => self.order(host, after, message),
                 // Without our end of the link it ends, and a child that does not end with it is killed.
                 Output::Forsake { host } => drop(self.hosts.remove(&host)),
+                Output::Condemn { order } => self.keep_condemned(order),
                 Output::Forget { room } => self.kept.forget(room),
+                Output::Adopt { room, host } => self.kept.adopt(self.clock.now(), room, host),
+                Output::Record { .. } => {}
                 Output::Children(count) => drop(self.children.send_replace(count)),
             }
         }
@@ -190,6 +243,54 @@ impl WorldServer {
             let _ = drained.send(());
         }
         self.wake_at(self.lobby.next_deadline(), ctx);
+    }
+
+    /// Delivers a frame, or lets it wait for the directory.
+    fn say(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
+        let progress = self.progress;
+        let Some(client) = self.clients.get_mut(&conn) else { return };
+        if client.held.is_empty() && (after <= progress.written || progress.ill && !strict) {
+            self.deliver(conn, frame);
+        } else {
+            client.held.push(after, strict, frame.clone());
+            self.holding.insert(conn);
+        }
+    }
+
+    /// Gives a host an order, or lets it wait for the directory, so that what it makes the host forget is known there. While that is ill only
+    /// those wait that give the host a room, and what comes after them.
+    fn order(&mut self, host: HostId, after: u64, message: WorldToHost) {
+        let Progress { written, ill } = self.progress;
+        let Some(link) = self.hosts.get_mut(&host) else { return };
+        let is_heard = matches!(message.body, Some(world_to_host::Body::Heard(_)));
+        let gives = matches!(message.body, Some(world_to_host::Body::OpenRoom(_)));
+        let waits = after > written && (gives || !ill);
+        if !is_heard && (waits || !link.held.is_empty()) {
+            link.held.push(after, gives, message);
+        } else {
+            self.tell_host(host, message);
+        }
+    }
+
+    /// Lets go what has waited for the directory.
+    fn release(&mut self) {
+        let Progress { written, ill } = self.progress;
+        let mut frames = Vec::new();
+        self.holding.retain(|&conn| {
+            let Some(client) = self.clients.get_mut(&conn) else { return false };
+            frames.extend(std::iter::from_fn(|| client.held.pop(written, ill)).map(|frame| (conn, frame)));
+            !client.held.is_empty()
+        });
+        for (conn, frame) in frames {
+            self.deliver(conn, &frame);
+        }
+        let mut orders = Vec::new();
+        for (&host, link) in &mut self.hosts {
+            orders.extend(std::iter::from_fn(|| link.held.pop(written, ill)).map(|order| (host, order)));
+        }
+        for (host, order) in orders {
+            self.tell_host(host, order);
+        }
     }
 
     fn deliver(&mut self, conn: ConnId, frame: &Bytes) {
@@ -211,10 +312,10 @@ impl WorldServer {
     /// A session that does not take its messages: the connection's end will be told like any other.
     fn cut_off(&mut self, conn: ConnId) {
         let Some(client) = self.clients.get(&conn) else { return };
-        if client.connection.close_reason().is_none() {
+        if !client.line.is_closed() {
             self.slow_sessions += 1;
             let code = ErrorCode::SlowReader;
-            client.connection.close(VarInt::from_u32(code as u32), codes::name(code).as_bytes());
+            client.line.close(code, &codes::name(code));
         }
     }
 
@@ -222,16 +323,37 @@ impl WorldServer {
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
             // Without it the host says that it can't go on with the room, and the lobby does what is left to do.
-            open.resume = open.resume.take().map(|_| self.kept.resume(room).unwrap_or_default());
-            self.kept.place(room, host);
+            let now = self.clock.now();
+            let resume = open.resume.take();
+            open.resume = resume.map(|order| self.kept.resume(now, room, order));
+            self.kept.place(now, room, host);
         }
-        let Some(commands) = self.hosts.get(&host) else { return };
-        if commands.try_send(message).is_err() {
+        let Some(link) = self.hosts.get(&host) else { return };
+        if link.commands.try_send(message).is_err() {
             // Full: it has not read thousands of messages. Without our end of the link it is gone, which is told like any
             // other host's end.
             tracing::error!(host = host.0, "a host does not take its messages");
             self.slow_hosts += 1;
             self.hosts.remove(&host);
+        }
+    }
+
+    /// Writes down what is known of a room that kills its hosts, if rooms are recorded, on a thread that may wait for the disk.
+    fn keep_condemned(&self, mut order: OpenRoom) {
+        let room = RoomId(order.room);
+        let Some(path) = self.record.as_ref().map(|directory| directory.join(format!("room-{room}.kept"))) else {
+            return tracing::error!(room = room.0, "with `--record` what is known of such a room is kept");
+        };
+        let now = self.clock.now();
+        order.resume = order.resume.take().map(|wanted| self.kept.resume(now, room, wanted));
+        let written = std::thread::Builder::new().name("ambit-kept".into()).spawn(move || {
+            match std::fs::write(&path, order.encode_to_vec()) {
+                Ok(()) => tracing::error!(room = room.0, path = %path.display(), "what is known of the room is kept"),
+                Err(error) => tracing::error!(room = room.0, path = %path.display(), "not kept: {error}"),
+            }
+        });
+        if let Err(error) = written {
+            tracing::error!(room = room.0, "what is known of the room is not kept: {error}");
         }
     }
 
@@ -246,7 +368,7 @@ impl WorldServer {
             let handle = ctx.run_later(at.since(self.clock.now()), |actor, ctx| {
                 actor.alarm = None;
                 actor.lobby.handle_timeout(actor.clock.now());
-                actor.settle(ctx);
+                actor.settle(None, ctx);
             });
             (at, handle)
         });
@@ -269,6 +391,7 @@ impl WorldServer {
             gone: self.gone.clone(),
             drops: drops.into_iter().map(|(name, count)| (name.to_owned(), count)).collect(),
             draining: self.draining,
+            role: None,
         }
     }
 }
@@ -288,12 +411,12 @@ impl Actor for WorldServer {
 impl Handler<Connect> for WorldServer {
     type Result = MessageResult<Connect>;
 
-    fn handle(&mut self, Connect { address, session, connection }: Connect, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, Connect { address, session, line }: Connect, ctx: &mut Self::Context) -> Self::Result {
         self.last_conn += 1;
         let conn = ConnId(self.last_conn);
-        self.clients.insert(conn, Client { session, connection });
+        self.clients.insert(conn, Client { session, line, held: Held::default() });
         self.lobby.handle_connect(self.clock.now(), conn, address);
-        self.settle(ctx);
+        self.settle(None, ctx);
         MessageResult(conn)
     }
 }
@@ -303,7 +426,7 @@ impl Handler<Frame> for WorldServer {
 
     fn handle(&mut self, Frame { conn, frame }: Frame, ctx: &mut Self::Context) {
         self.lobby.handle_frame(self.clock.now(), conn, &frame);
-        self.settle(ctx);
+        self.settle(Some(conn), ctx);
     }
 }
 
@@ -312,7 +435,7 @@ impl Handler<Malformed> for WorldServer {
 
     fn handle(&mut self, Malformed { conn, code }: Malformed, ctx: &mut Self::Context) {
         self.lobby.handle_malformed(self.clock.now(), conn, code);
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 
@@ -327,7 +450,7 @@ impl Handler<Disconnect> for WorldServer {
         } else {
             self.lobby.handle_disconnect(now, conn);
         }
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 
@@ -337,10 +460,10 @@ impl Handler<HostStart> for WorldServer {
     fn handle(&mut self, HostStart(commands, origin): HostStart, ctx: &mut Self::Context) -> Self::Result {
         self.last_host += 1;
         let host = HostId(self.last_host);
-        self.hosts.insert(host, commands);
+        self.hosts.insert(host, HostLink { commands, held: Held::default() });
         self.lobby.handle_host_start(self.clock.now(), host, origin);
-        self.settle(ctx);
-        MessageResult((host, Arc::clone(&self.kept)))
+        self.settle(None, ctx);
+        MessageResult((host, self.clock, Arc::clone(&self.kept)))
     }
 }
 
@@ -349,7 +472,7 @@ impl Handler<HostSays> for WorldServer {
 
     fn handle(&mut self, HostSays(host, message): HostSays, ctx: &mut Self::Context) {
         self.lobby.handle_host(self.clock.now(), host, message);
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 
@@ -359,7 +482,29 @@ impl Handler<HostGone> for WorldServer {
     fn handle(&mut self, HostGone(host, reason): HostGone, ctx: &mut Self::Context) {
         self.forget_host(host);
         self.lobby.handle_host_gone(self.clock.now(), host, &reason);
-        self.settle(ctx);
+        self.settle(None, ctx);
+    }
+}
+
+impl Handler<SetServers> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, SetServers(servers): SetServers, ctx: &mut Self::Context) {
+        self.lobby.set_servers(servers);
+        self.settle(None, ctx);
+    }
+}
+
+impl Handler<Written> for WorldServer {
+    type Result = ();
+
+    fn handle(&mut self, Written(progress): Written, _: &mut Self::Context) {
+        if progress.ill != self.progress.ill {
+            tracing::warn!(works = !progress.ill, "the directory");
+        }
+        self.progress = progress;
+        self.lobby.set_directory_works(!progress.ill);
+        self.release();
     }
 }
 
@@ -370,7 +515,7 @@ impl Handler<DrainNow> for WorldServer {
         self.draining = true;
         self.drained = Some(drained);
         self.lobby.drain(self.clock.now());
-        self.settle(ctx);
+        self.settle(None, ctx);
     }
 }
 

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use actix::Addr;
 use ambit_game_server::accept::DoorCounters;
 use ambit_game_server::endpoint;
 use axum::Router;
@@ -22,10 +21,12 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::snapshot::Snapshot;
-use crate::actor::{Look, WorldServer};
+use crate::actor::Look;
+use crate::cluster::Role;
 
 /// A lobby that does not answer within this is stuck.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -33,7 +34,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// What the pages need.
 #[derive(Clone)]
 pub(crate) struct Admin {
-    pub(crate) world: Addr<WorldServer>,
+    pub(crate) roles: watch::Receiver<Role>,
     pub(crate) door: Arc<DoorCounters>,
     pub(crate) slow_readers: Arc<AtomicU64>,
 }
@@ -67,8 +68,20 @@ pub(crate) async fn serve(admin: Admin, listener: TcpListener, stop: Cancellatio
 impl Admin {
     async fn look(&self) -> Result<Snapshot, Response> {
         let stuck = || (StatusCode::SERVICE_UNAVAILABLE, "the lobby does not answer\n").into_response();
-        let answer = tokio::time::timeout(ANSWER_WITHIN, self.world.send(Look)).await;
-        let mut snapshot = *answer.map_err(|_| stuck())?.map_err(|_| stuck())?;
+        let role = self.roles.borrow().clone();
+        let mut snapshot = match &role {
+            Role::Leading { world, .. } => {
+                let answer = tokio::time::timeout(ANSWER_WITHIN, world.send(Look)).await;
+                *answer.map_err(|_| stuck())?.map_err(|_| stuck())?
+            }
+            Role::Following { .. } | Role::Seeking => Snapshot::default(),
+        };
+        snapshot.role = match role {
+            Role::Leading { epoch: 0, .. } => None,
+            Role::Leading { epoch, .. } => Some((format!("leads, epoch {epoch}"), true)),
+            Role::Following { address, .. } => Some((format!("follows {address}"), true)),
+            Role::Seeking => Some(("looks for the server that leads".to_owned(), false)),
+        };
         snapshot.drops.extend(self.door.drops().map(|(name, count)| (name.to_owned(), count)));
         snapshot.drops.insert("lobby_out/slow_reader".into(), self.slow_readers.load(Relaxed));
         Ok(snapshot)
@@ -76,8 +89,12 @@ impl Admin {
 }
 
 async fn show_health(State(admin): State<Admin>) -> Result<(StatusCode, &'static str), Response> {
-    let draining = admin.look().await?.draining;
-    Ok(if draining { (StatusCode::SERVICE_UNAVAILABLE, "draining\n") } else { (StatusCode::OK, "ok\n") })
+    let snapshot = admin.look().await?;
+    Ok(match snapshot.role {
+        _ if snapshot.draining => (StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
+        Some((_, false)) => (StatusCode::SERVICE_UNAVAILABLE, "no server of the cluster leads\n"),
+        _ => (StatusCode::OK, "ok\n"),
+    })
 }
 
 async fn show_metrics(State(admin): State<Admin>) -> Result<Response, Response> {

@@ -32,7 +32,8 @@ pub struct Config {
     pub http: HttpListen,
 
     /// Where rooms run: `embedded` (in this process), `process:N` (in N children; one that dies is replaced, and its rooms
-    /// go on at the others) or `process:MIN..MAX` (in as many as the rooms need).
+    /// go on at the others), `process:MIN..MAX` (in as many as the rooms need) or `cluster` (in hosts that come by themselves; this
+    /// server is one of several, which share all they know by way of --nats).
     #[arg(long, value_name = "WHERE", env = "AMBIT_HOSTS", default_value = "embedded")]
     pub hosts: Hosts,
 
@@ -52,18 +53,29 @@ pub struct Config {
     #[arg(long, value_name = "COUNT", env = "AMBIT_SPARE_HOSTS", default_value_t = Children::default().spares)]
     pub spare_hosts: u32,
 
+    /// Of a `cluster`: the NATS servers that keep the directory (JetStream, 2.9 or newer), with commas between them. With three or more
+    /// everything is kept three times.
+    #[arg(long, value_name = "URL[,URL]", env = "AMBIT_NATS", value_delimiter = ',')]
+    pub nats: Vec<String>,
+
+    /// Of a `cluster`: where the other servers and the hosts find this one, when that is not where players do: HOST:PORT.
+    #[arg(long, value_name = "ADDR", env = "AMBIT_PEER_ADDRESS", value_parser = parse_peer_address)]
+    pub peer_address: Option<String>,
+
     /// How long a host may be silent before it counts as hung: its rooms go on elsewhere, and a child is killed. Hosts are heard
     /// every 250 ms; what is not much longer takes a busy machine for a hung one.
     #[arg(long, value_name = "TIME", env = "AMBIT_HOST_SILENCE", default_value = "2s", value_parser = parse_silence)]
     pub host_silence: Duration,
 
     /// Lets hosts on other machines come by themselves (`game-server --world`) when they show this key, of 16 characters at
-    /// least. Without it none is let in. Secret: rather set the environment variable.
+    /// least. Without it none is let in. The servers of a cluster show it to each other as well. Secret: rather set the environment
+    /// variable.
     #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true, value_parser = parse_host_key)]
     pub host_key: Option<String>,
 
     /// Where players are told to connect for a game, when that is not the listen address: IP, or IP:PORT. Children listen
-    /// on ports of their own, so that only the IP counts for them.
+    /// on ports of their own, so that only the IP counts for them. In a cluster it is also where players find this server when another
+    /// one is gone.
     #[arg(long, value_name = "IP[:PORT]", env = "AMBIT_ADVERTISE")]
     pub advertise: Option<Advertise>,
 
@@ -139,6 +151,7 @@ impl Config {
             grace: self.grace,
             idle: self.idle.0,
             host_silence: self.host_silence,
+            directory: self.hosts == Hosts::Cluster,
             children: self.children(),
             placement: self.placement,
             max_connections: self.max_connections,
@@ -151,7 +164,7 @@ impl Config {
     /// The children that the server keeps.
     pub fn children(&self) -> Children {
         let (min, max) = match self.hosts {
-            Hosts::Embedded => (0, 0),
+            Hosts::Embedded | Hosts::Cluster => (0, 0),
             Hosts::Process { min, max } => (min.into(), max.into()),
         };
         Children { min, max, spares: self.spare_hosts, ..Children::default() }
@@ -214,6 +227,8 @@ pub enum Hosts {
         /// At most.
         max: u16,
     },
+    /// In hosts that come by themselves; this server is one of several.
+    Cluster,
 }
 
 impl FromStr for Hosts {
@@ -222,7 +237,7 @@ impl FromStr for Hosts {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "embedded" => Ok(Self::Embedded),
-            None if text == "cluster" => Err("a cluster comes later; `embedded` and `process:N` are there".to_owned()),
+            None if text == "cluster" => Ok(Self::Cluster),
             Some(("process", count)) => {
                 let (min, max) = count.split_once("..").unwrap_or((count, count));
                 match (min.parse(), max.parse()) {
@@ -230,7 +245,7 @@ impl FromStr for Hosts {
                     _ => Err(format!("`process:N` and `process:MIN..MAX` take 1 to {MAX_CHILDREN} children")),
                 }
             }
-            _ => Err("either `embedded`, `process:N` or `process:MIN..MAX`".to_owned()),
+            _ => Err("either `embedded`, `process:N`, `process:MIN..MAX` or `cluster`".to_owned()),
         }
     }
 }
@@ -239,6 +254,7 @@ impl fmt::Display for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded => f.write_str("embedded"),
+            Self::Cluster => f.write_str("cluster"),
             Self::Process { min, max } if min == max => write!(f, "process:{min}"),
             Self::Process { min, max } => write!(f, "process:{min}..{max}"),
         }
@@ -297,6 +313,13 @@ fn parse_silence(text: &str) -> Result<Duration, String> {
     if silence < least { Err(format!("{} ms at least", least.as_millis())) } else { Ok(silence) }
 }
 
+fn parse_peer_address(text: &str) -> Result<String, String> {
+    match text.parse() {
+        Ok(ambit_game_server::cli::World::Addresses(addresses)) if addresses.len() == 1 => Ok(text.into()),
+        _ => Err("an address such as 192.0.2.7:7777 or world-1:7777 is expected".into()),
+    }
+}
+
 fn parse_host_key(text: &str) -> Result<String, String> {
     if text.len() < 16 {
         Err("16 characters at least: whoever guesses it gets the players".into())
@@ -351,7 +374,7 @@ mod tests {
         assert_eq!("process:2..5".parse(), Ok(Hosts::Process { min: 2, max: 5 }));
         assert_eq!(Hosts::Process { min: 2, max: 5 }.to_string(), "process:2..5");
         assert_eq!(Hosts::Process { min: 2, max: 2 }.to_string(), "process:2");
-        assert!("cluster".parse::<Hosts>().unwrap_err().contains("comes later"));
+        assert_eq!("cluster".parse(), Ok(Hosts::Cluster));
         for text in [
             "",
             "process",
@@ -372,7 +395,7 @@ mod tests {
         let error = Config::from_arguments(["world-server", "--hosts", "many"]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N` or `process:MIN..MAX`"
+            "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N`, `process:MIN..MAX` or `cluster`"
         );
     }
 }

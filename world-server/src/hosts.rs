@@ -2,10 +2,10 @@
 //!
 //! A host is a link (`WorldEnd`): messages go out, messages come in, its end is the host's end. That is all that the
 //! lobby's side knows; whether the other end is in this process (`embedded`), in a child (`process`) or on another machine
-//! (`remote`) is the business of whoever made the link. A cluster will be one more way to make links.
+//! (`remote`) is the business of whoever made the link.
 
 pub(crate) mod embedded;
-pub(crate) mod kept;
+pub mod kept;
 pub(crate) mod process;
 pub(crate) mod remote;
 
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_game_server::carrier::WorldEnd;
-use ambit_proto::control::host::{HostReady, HostToWorld, host_to_world};
+use ambit_proto::control::host::{HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host};
 
-use crate::actor::{HostGone, HostSays, HostStart, WorldServer};
+use crate::actor::{Clock, HostGone, HostSays, HostStart, WorldServer};
 use crate::lobby::{HostId, Origin};
 
 use self::kept::KeptRooms;
@@ -29,7 +29,10 @@ pub(crate) struct Attended {
     id: HostId,
     link: WorldEnd,
     world: Addr<WorldServer>,
+    clock: Clock,
     kept: Arc<KeptRooms>,
+    /// Whether the host is told what of its ticks has come.
+    confirms: bool,
 }
 
 impl Attended {
@@ -48,20 +51,30 @@ impl Attended {
         admit(&ready)?;
         ready.key.clear();
         let gone = |_| "the lobby is not there".to_owned();
-        let (id, kept) = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
+        let (id, clock, kept) = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
         tracing::info!(host = id.0, label = ready.label, address = ready.address, "a host is ready");
         let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
         world.send(HostSays(id, ready)).await.map_err(gone)?;
-        Ok(Self { id, link, world, kept })
+        Ok(Self { id, link, world, clock, kept, confirms: origin == Origin::Remote })
     }
 
     /// Carries what the host says to the lobby until the host ends; then `why` is asked for the reason.
     pub(crate) async fn attend<W: Future<Output = String>>(mut self, why: impl FnOnce() -> W) {
         // The lobby's own sender is the one that counts: when it lets go of the host, the link ends.
+        let commands = self.link.commands.downgrade();
         drop(self.link.commands);
         while let Some(message) = self.link.news.recv().await {
+            let serial = match &message.body {
+                Some(host_to_world::Body::RoomTick(tick)) if self.confirms => Some(tick.serial),
+                _ => None,
+            };
             // Most of it is not the lobby's business, and never meets it.
-            let Some(message) = self.kept.take(self.id, message) else { continue };
+            let news = self.kept.take(self.clock.now(), self.id, message);
+            if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
+                // A later one makes up for one that finds no room.
+                let _ = commands.try_send(WorldToHost { body: Some(world_to_host::Body::Kept(Kept { serial })) });
+            }
+            let Some(message) = news else { continue };
             // Waits while the mailbox is full: the host's queue fills up meanwhile.
             if self.world.send(HostSays(self.id, message)).await.is_err() {
                 return;

@@ -30,6 +30,7 @@ mod placement;
 mod players;
 mod policy;
 mod pool;
+mod records;
 mod refusal;
 mod request;
 mod room;
@@ -67,6 +68,9 @@ pub use placement::{Candidate, Measured, Placement, Wish};
 use players::Players;
 pub use policy::Policy;
 pub use pool::Children;
+use pool::lease_for;
+use records::Records;
+pub use records::{Key, UnknownKey};
 use refusal::Refusal;
 use request::Request;
 use room::Rooms;
@@ -93,6 +97,11 @@ pub struct Lobby {
     timers: Timers,
     outbox: Outbox,
     counters: Counters,
+    records: Records,
+    /// Whether what is recorded is written in time.
+    directory_works: bool,
+    /// Of the cluster.
+    servers: world::Servers,
     draining: bool,
 }
 
@@ -134,6 +143,9 @@ impl Lobby {
             timers: Timers::default(),
             outbox: Outbox::default(),
             counters: Counters::default(),
+            records: Records::default(),
+            directory_works: true,
+            servers: world::Servers::default(),
             draining: false,
         }
     }
@@ -211,6 +223,8 @@ impl Lobby {
             grace_ms: millis(self.config.grace),
             // What is a part of this process ends with it.
             keep_rooms: origin != Origin::Embedded,
+            lease_ms: if origin == Origin::Remote { millis(lease_for(self.config.host_silence)) } else { 0 },
+            silence_ms: if origin == Origin::Child { millis(self.config.host_silence) } else { 0 },
         };
         self.outbox.host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
@@ -230,7 +244,8 @@ impl Lobby {
             Some(host_to_world::Body::AtGate(wish)) => self.at_gate(now, host, &wish),
             Some(host_to_world::Body::Departed(departed)) => self.departed(now, host, departed),
             Some(host_to_world::Body::Arrived(arrived)) => self.arrived(now, host, &arrived),
-            Some(host_to_world::Body::Beat(_) | host_to_world::Body::RoomTick(_)) => {}
+            Some(host_to_world::Body::Beat(beat)) => self.hear_beat(host, beat),
+            Some(host_to_world::Body::RoomTick(_)) => {}
             None => tracing::debug!(host = host.0, "an unknown message of a host was skipped"),
         }
         self.advance(now);
@@ -241,6 +256,25 @@ impl Lobby {
         self.advance(now);
         self.remove_host(now, host, reason);
         self.advance(now);
+    }
+
+    /// Whether what is recorded is written in time from now on. While it is not, rooms are neither made nor started.
+    pub fn set_directory_works(&mut self, works: bool) {
+        self.directory_works = works;
+    }
+
+    /// Where clients can resume their sessions from now on.
+    pub fn set_servers(&mut self, servers: world::Servers) {
+        if self.servers != servers {
+            self.servers = servers;
+            let everybody = self.players.connected();
+            self.outbox.broadcast(everybody, world_to_client::Body::Servers(self.servers.clone()));
+        }
+    }
+
+    /// The highest number that a host may have had; the shell goes on from there.
+    pub fn last_host(&self) -> HostId {
+        HostId(self.hosts.last_id())
     }
 
     /// Time has passed.
@@ -259,7 +293,7 @@ impl Lobby {
         for conn in open {
             self.close_for(now, conn, draining());
         }
-        for (host, _) in self.hosts.iter() {
+        for (host, _) in self.hosts.iter().filter(|(host, _)| !self.hosts.is_absent(*host)) {
             self.outbox.host(host, world_to_host::Body::Drain(Drain {}));
         }
         self.advance(now);
@@ -288,6 +322,7 @@ impl Lobby {
                 Timer::Idle(conn) => self.check_idle(now, conn),
                 Timer::Grace(player) => self.end_session(now, player),
                 Timer::Opening(room) => self.opening_overdue(now, room),
+                Timer::Trial(room) => self.trial_over(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::Silent(host) => self.check_silence(now, host, due),
                 Timer::Listing => self.publish_listing(now),
@@ -295,6 +330,7 @@ impl Lobby {
             }
         }
         self.tend_pool(now);
+        self.note_changes();
     }
 
     /// One request, from the rate limit to its answer.

@@ -163,7 +163,7 @@ async fn serve(
     tokio::select! {
         () = stop.cancelled() => {}
         () = Signals::next(signals.as_mut()) => tracing::info!("a signal: the server ends"),
-        what = parts.broken() => bail!("{what} has crashed; this is a fault of the server"),
+        error = parts.broken() => return Err(error),
     }
     tokio::select! {
         () = parts.drain() => Ok(()),

@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use ambit_game_server::carrier::{FrameError, FrameReader};
-use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::codes::ErrorCode;
 use ambit_proto::frame::MAX_TO_WORLD;
 use bytes::Bytes;
-use quinn::{Connection, ConnectionError, RecvStream, SendStream, VarInt};
+use quinn::{RecvStream, SendStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::actor::{Connect, Disconnect, Frame, Malformed, WorldServer};
+use crate::line::ClientLine;
 use crate::lobby::ConnId;
 
 /// Frames that may wait for one client. A busy lobby tells a client about ten things a second; what is more than that
@@ -49,7 +50,7 @@ pub(crate) struct Close {
 
 /// See the module.
 pub(crate) struct Session {
-    connection: Connection,
+    line: ClientLine,
     world: Addr<WorldServer>,
     /// Both halves of the queue until the client has opened its stream; then the writer has the receiving one.
     outgoing: mpsc::Sender<Outgoing>,
@@ -71,9 +72,9 @@ struct Opened {
 
 impl Session {
     /// A session for a connection that has just come in. `slow_readers` counts those that are closed for not reading.
-    pub(crate) fn new(connection: Connection, world: Addr<WorldServer>, slow_readers: Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(line: ClientLine, world: Addr<WorldServer>, slow_readers: Arc<AtomicU64>) -> Self {
         let (outgoing, queue) = mpsc::channel(QUEUE_FRAMES);
-        Self { connection, world, outgoing, queue: Some(queue), waiting_bytes: Arc::default(), slow_readers }
+        Self { line, world, outgoing, queue: Some(queue), waiting_bytes: Arc::default(), slow_readers }
     }
 
     fn opened(&mut self, opened: Opened, ctx: &mut Context<Self>) {
@@ -81,23 +82,19 @@ impl Session {
         let (Some((to_client, from_client)), Some(queue)) = (opened.streams, self.queue.take()) else {
             return self.over(conn, ctx);
         };
-        let writing = write(self.connection.clone(), to_client, queue, Arc::clone(&self.waiting_bytes));
+        let writing = write(self.line.clone(), to_client, queue, Arc::clone(&self.waiting_bytes));
         ctx.spawn(writing.into_actor(self).map(|timely, actor, _| {
             if !timely {
                 actor.give_up();
             }
         }));
-        let reading = read(self.connection.clone(), from_client, self.world.clone(), conn);
+        let reading = read(self.line.clone(), from_client, self.world.clone(), conn);
         ctx.spawn(reading.into_actor(self).map(move |(), actor, ctx| actor.over(conn, ctx)));
     }
 
     /// The connection is closed: the lobby is told, and the actor ends.
     fn over(&mut self, conn: ConnId, ctx: &mut Context<Self>) {
-        let quit = matches!(
-            self.connection.close_reason(),
-            Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(0)
-        );
-        let told = self.world.send(Disconnect { conn, quit });
+        let told = self.world.send(Disconnect { conn, quit: self.line.has_quit() });
         ctx.spawn(told.into_actor(self).map(|_, _, ctx| ctx.stop()));
     }
 
@@ -112,9 +109,9 @@ impl Session {
     }
 
     fn give_up(&self) {
-        if self.connection.close_reason().is_none() {
+        if !self.line.is_closed() {
             self.slow_readers.fetch_add(1, Relaxed);
-            close(&self.connection, ErrorCode::SlowReader, "messages were not read");
+            self.line.close(ErrorCode::SlowReader, "messages were not read");
         }
     }
 }
@@ -133,21 +130,18 @@ impl Actor for Session {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(QUEUE_FRAMES);
-        let connect = Connect {
-            address: self.connection.remote_address().ip(),
-            session: ctx.address(),
-            connection: self.connection.clone(),
-        };
-        let (connection, told) = (self.connection.clone(), self.world.send(connect));
+        let connect = Connect { address: self.line.address(), session: ctx.address(), line: self.line.clone() };
+        let (line, told) = (self.line.clone(), self.world.send(connect));
+        ctx.spawn(self.line.clone().drop_probes().into_actor(self));
         let opening = async move {
             let conn = told.await.ok()?;
-            Some(Opened { conn, streams: connection.accept_bi().await.ok() })
+            Some(Opened { conn, streams: line.streams().await })
         };
         ctx.spawn(opening.into_actor(self).map(|opened, actor, ctx| {
             if let Some(opened) = opened {
                 actor.opened(opened, ctx);
             } else {
-                close(&actor.connection, ErrorCode::ServerError, "the lobby is not there");
+                actor.line.close(ErrorCode::ServerError, "the lobby is not there");
                 ctx.stop();
             }
         }));
@@ -168,7 +162,7 @@ impl Handler<Close> for Session {
     fn handle(&mut self, Close { code, message }: Close, _: &mut Self::Context) {
         if self.queue.is_some() {
             // There is no stream yet on which anything could be said.
-            close(&self.connection, code, &message);
+            self.line.close(code, &message);
         } else {
             self.push(Outgoing::Close { code, message });
         }
@@ -176,37 +170,50 @@ impl Handler<Close> for Session {
 }
 
 /// Carries frames to the lobby; ends with the connection.
-async fn read(connection: Connection, from_client: RecvStream, world: Addr<WorldServer>, conn: ConnId) {
+async fn read(line: ClientLine, from_client: RecvStream, world: Addr<WorldServer>, conn: ConnId) {
     let mut frames = FrameReader::new(from_client, MAX_TO_WORLD);
     let broken = loop {
-        match frames.next_frame().await {
+        let next = tokio::select! {
+            next = frames.next_frame() => next,
+            () = line.closed() => break None,
+        };
+        match next {
             Ok(Some(frame)) => {
                 if world.send(Frame { conn, frame }).await.is_err() {
-                    return close(&connection, ErrorCode::ServerError, "the lobby is not there");
+                    line.close(ErrorCode::ServerError, "the lobby is not there");
+                    break None;
                 }
             }
             // The client has nothing to say any more. It closes the connection next, or this end does.
             Ok(None) => {
-                let _ = timeout(LAST_WITHIN, connection.closed()).await;
-                return close(&connection, ErrorCode::ErrorUnspecified, "the stream was closed");
+                line.note_end(None);
+                let _ = timeout(LAST_WITHIN, line.closed()).await;
+                line.close(ErrorCode::ErrorUnspecified, "the stream was closed");
+                break None;
             }
-            Err(FrameError::Io(_)) => break None,
+            // Either the connection is gone or the client has reset its stream.
+            Err(FrameError::Io(error)) => {
+                line.note_end(Some(&error));
+                line.close(ErrorCode::Malformed, "the stream was reset");
+                break None;
+            }
             Err(FrameError::TooLarge(_)) => break Some(ErrorCode::MessageTooLarge),
             Err(FrameError::Malformed(_) | FrameError::Cut) => break Some(ErrorCode::Malformed),
         }
     };
-    match broken {
+    if let Some(code) = broken {
         // The lobby answers with a close.
-        Some(code) => drop(world.send(Malformed { conn, code }).await),
-        // Either the connection is gone or the client has reset its stream.
-        None => close(&connection, ErrorCode::Malformed, "the stream was reset"),
+        let _ = world.send(Malformed { conn, code }).await;
+        line.closed().await;
     }
-    connection.closed().await;
+    if let Some(code) = line.stop_code() {
+        let _ = frames.into_inner().stop(code);
+    }
 }
 
 /// Writes what is queued, until the last frame or the end of the connection; `false` when the client does not read.
 async fn write(
-    connection: Connection,
+    line: ClientLine,
     mut to_client: SendStream,
     mut queue: mpsc::Receiver<Outgoing>,
     waiting_bytes: Arc<AtomicUsize>,
@@ -224,23 +231,13 @@ async fn write(
             Outgoing::Close { code, message } => {
                 let _ = to_client.finish();
                 let _ = timeout(LAST_WITHIN, to_client.stopped()).await;
-                let _ = timeout(LAST_WITHIN, connection.closed()).await;
-                close(&connection, code, &message);
+                let _ = timeout(LAST_WITHIN, line.closed()).await;
+                line.close(code, &message);
                 return true;
             }
         }
     }
     true
-}
-
-/// Closes at once: QUIC's application error code is the error code's number. A connection that is closed keeps its reason,
-/// which quinn would forget: it says whether the client quit.
-fn close(connection: &Connection, code: ErrorCode, message: &str) {
-    if connection.close_reason().is_some() {
-        return;
-    }
-    tracing::debug!(remote = %connection.remote_address(), code = codes::name(code), "closing: {message}");
-    connection.close(VarInt::from_u32(code as u32), message.as_bytes());
 }
 
 #[cfg(test)]
@@ -250,7 +247,7 @@ mod tests {
     use ambit_game_server::ticket::TicketSigner;
     use ambit_proto::frame::MAX_FROM_WORLD;
     use ambit_proto::quic::{self, ALPN_WORLD, FingerprintVerifier};
-    use quinn::Endpoint;
+    use quinn::{Connection, ConnectionError, Endpoint, VarInt};
     use tokio::sync::{oneshot, watch};
 
     use super::*;
@@ -262,7 +259,7 @@ mod tests {
         System::new().block_on(async {
             let (near, far) = connect().await;
             let slow_readers = Arc::new(AtomicU64::new(0));
-            let session = Session::new(far, world(), Arc::clone(&slow_readers)).start();
+            let session = Session::new(ClientLine::Direct(far), world(), Arc::clone(&slow_readers)).start();
             let (mut to_server, _unread) = near.open_bi().await.unwrap();
             to_server.write_all(&[0]).await.unwrap();
             // More than the client's window, QUIC's buffer and the queue hold together.
@@ -282,7 +279,7 @@ mod tests {
     fn what_was_delivered_before_a_close_arrives() {
         System::new().block_on(async {
             let (near, far) = connect().await;
-            let session = Session::new(far, world(), Arc::default()).start();
+            let session = Session::new(ClientLine::Direct(far), world(), Arc::default()).start();
             let (mut to_server, from_server) = near.open_bi().await.unwrap();
             // A frame that never ends keeps the lobby out of this.
             to_server.write_all(&[0]).await.unwrap();
@@ -307,7 +304,7 @@ mod tests {
         let check = Box::new(|_: &str, _: &_| Ok(()));
         let signer = TicketSigner::from_seed(&[1; 32]);
         let lobby = Lobby::new(LobbyConfig::default(), Vec::new(), check, Box::new(|| [2; 16]), signer);
-        WorldServer::new(lobby, Clock::start().0, watch::channel(0).0, oneshot::channel().0).start()
+        WorldServer::new(lobby, Clock::start().0, watch::channel(0).0, None, None, oneshot::channel().0).start()
     }
 
     /// The client's end and the server's end of a new connection. Their endpoints live as long as they do.

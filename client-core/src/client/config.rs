@@ -80,7 +80,7 @@ impl Default for ClientConfig {
             game_attempts: 5,
             events: EVENTS,
             light: false,
-            render: Render::Room,
+            render: Render::default(),
             inputs: InputRate::default(),
             predict: false,
         }

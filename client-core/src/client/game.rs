@@ -8,7 +8,7 @@
 //!    leave before anything of the next one enters.
 //! 2. A connection that breaks is made again with a fresh ticket, with growing pauses, `game_attempts` times in a row; then
 //!    the player is told and stays in the lobby. A lobby that is away costs no attempt: without a ticket there is none.
-//! 3. Command numbers ascend over reconnects.
+//! 3. Command numbers ascend over reconnects; where they begin depends on the client's seed.
 //! 4. A ticket of a later incarnation says that the room goes on at another host: the player goes there at once, and sees what is known of
 //!    the room until the first word from there. What is commanded meanwhile waits, and what was not confirmed is said again; unless
 //!    it is another map, where all that means nothing.
@@ -48,6 +48,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from
 const SETTLED: Duration = Duration::from_secs(10);
 /// Commands that wait for another host.
 const MOST_WAITING: usize = 64;
+/// Confirmed commands that wait to be asked for; more than are sent between two looks.
+const MOST_CONFIRMED: usize = 256;
 /// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a ping every 3 s
 /// at least.
 const SILENT: Duration = Duration::from_secs(5);
@@ -128,6 +130,32 @@ pub struct Out {
     pub stats: ClientStats,
     /// When something fresh was last heard; over reconnects, since a gap is a gap.
     pub last_news: Option<LocalTime>,
+    /// Whether the room is going on elsewhere, and nothing fresh has come from there.
+    is_moving: bool,
+    /// What the host last said of commands, until it is asked for.
+    commands: Option<pb::Commands>,
+    /// Commands that have arrived, and that nobody has asked for yet; the newest [`MOST_CONFIRMED`].
+    confirmed: VecDeque<u32>,
+}
+
+impl Out {
+    /// Something fresh has come.
+    pub fn hear_news(&mut self, now: LocalTime) {
+        let Some(before) = self.last_news.replace(now) else { return };
+        self.stats.gaps.add(now.since(before));
+        if std::mem::take(&mut self.is_moving) {
+            self.stats.move_gaps.add(now.since(before));
+        }
+    }
+
+    /// The host has confirmed a command.
+    pub fn confirm(&mut self, number: u32) {
+        self.stats.confirmed += 1;
+        if self.confirmed.len() == MOST_CONFIRMED {
+            self.confirmed.pop_front();
+        }
+        self.confirmed.push_back(number);
+    }
 }
 
 enum State<V> {
@@ -162,7 +190,8 @@ impl<F: Factory> GameSession<F> {
             // Another stream than the lobby part's, from the same seed.
             backoff: Backoff::new(PAUSES.0, PAUSES.1, !config.seed),
             last_id: 0,
-            last_command: 0,
+            // The numbers of two clients of a player, one after the other, are not to be taken for each other.
+            last_command: 1_000 * ((config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 1_000) as u32,
             started: false,
             incarnation: 0,
             map: 0,
@@ -194,6 +223,8 @@ impl<F: Factory> GameSession<F> {
                         self.out.stats.commands -= self.waiting.len() as u64;
                     }
                     self.moved = Some(play);
+                    self.out.stats.moves += 1;
+                    self.out.is_moving = true;
                 }
                 self.output(GameOutput::Close);
                 self.call(ticket);
@@ -226,7 +257,7 @@ impl<F: Factory> GameSession<F> {
         }
         self.backoff.succeed();
         (self.started, self.held, self.incarnation) = (false, None, 0);
-        self.out.last_news = None;
+        (self.out.last_news, self.out.is_moving) = (None, false);
     }
 
     /// Sends a command; if it is refused, an error event tells so under the number that this returns.
@@ -271,6 +302,18 @@ impl<F: Factory> GameSession<F> {
         }
     }
 
+    /// Asks the host which commands were carried out; see [`GameSession::take_commands`].
+    pub fn ask_commands(&mut self) {
+        if let State::Playing(_) = self.state {
+            self.send(Ask::AskCommands(pb::AskCommands {}));
+        }
+    }
+
+    /// The host's newest answer to that, if there is one since the last call.
+    pub fn take_commands(&mut self) -> Option<pb::Commands> {
+        self.out.commands.take()
+    }
+
     /// Adds the present ages of what is in sight to the figures.
     pub fn sample_ages(&mut self, now: LocalTime) {
         if let State::Playing(play) = &self.state {
@@ -313,6 +356,7 @@ impl<F: Factory> GameSession<F> {
                 let (code, message) = (protocol::name_of_error(&error), error.message);
                 self.end(now, code, message);
             }
+            (State::Playing(_), Some(Told::Commands(commands))) => self.out.commands = Some(commands),
             // By the player's own wish: the lobby's answer is under way, and tells the views.
             (State::Joining { .. } | State::Playing(_), Some(Told::Out(pb::Out { reason: 0, .. }))) => self.leave(now),
             (State::Joining { .. } | State::Playing(_), Some(Told::Out(out))) => {
@@ -385,6 +429,11 @@ impl<F: Factory> GameSession<F> {
             stats.simulation.merge(&play.simulation_stats());
         }
         stats
+    }
+
+    /// The numbers of commands that the host has confirmed since the last call: it has taken them, whatever becomes of it. Over reconnects.
+    pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
+        self.out.confirmed.drain(..)
     }
 
     /// When something fresh was last heard, in this room.

@@ -38,6 +38,8 @@ use super::request::Request;
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first and the longest pause before calling again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+/// Servers of a cluster that are remembered.
+const MOST_SERVERS: usize = 64;
 
 /// How a connection ended, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +97,15 @@ pub enum RequestError {
     TooLong,
 }
 
+/// One WorldServer of a cluster, as another one has named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// HOST:PORT.
+    pub address: String,
+    /// SHA-256 of the certificate that it shows.
+    pub certificate_sha256: [u8; 32],
+}
+
 /// A session with a WorldServer.
 #[derive(Debug)]
 pub struct LobbySession {
@@ -107,6 +118,12 @@ pub struct LobbySession {
     /// The members of that room, as far as they were told.
     roster: Vec<Player>,
     subscribed: bool,
+    /// Of a cluster: where the session can be resumed, and how often the server is asked whether it lives.
+    servers: Vec<Server>,
+    probe_every: Option<Duration>,
+    /// Where the present or the last call went, and the next one goes; the configured server where there is none.
+    called: String,
+    next: Option<Server>,
     state: State,
     /// Since when there is no lobby, for invariant 3.
     broken_since: Option<LocalTime>,
@@ -143,6 +160,10 @@ impl LobbySession {
             room: None,
             roster: Vec::new(),
             subscribed: false,
+            servers: Vec::new(),
+            probe_every: None,
+            called: String::new(),
+            next: None,
             state: State::New,
             broken_since: None,
             backoff: Backoff::new(PAUSES.0, PAUSES.1, config.seed),
@@ -218,7 +239,12 @@ impl LobbySession {
             (State::New | State::Pausing { .. } | State::Closed, _) => {}
             (_, Ending::Final { code, message }) => self.finish(code, message),
             // A server that was never reached is not called again: whoever started this looks for the mistake now.
-            (_, Ending::Busy { code, message }) => self.break_off(now, &code, message),
+            (_, Ending::Busy { code, message }) => {
+                // It lives: the same one again.
+                let same = self.servers.iter().find(|server| server.address == self.called).cloned();
+                self.break_off(now, &code, message);
+                self.next = same.or(self.next.take());
+            }
             (State::Connecting, Ending::Broken(reason)) => self.break_off(now, codes::COULD_NOT_CONNECT, reason),
             (_, Ending::Broken(reason)) => self.break_off(now, codes::CONNECTION_LOST, reason),
         }
@@ -291,6 +317,21 @@ impl LobbySession {
         &self.name
     }
 
+    /// Whom the next call goes to; `None` for the server that the owner was given.
+    pub fn server(&self) -> Option<&Server> {
+        self.next.as_ref()
+    }
+
+    /// The owner is calling that address.
+    pub fn calling(&mut self, address: &str) {
+        address.clone_into(&mut self.called);
+    }
+
+    /// How often the server is to be asked whether it lives, while there is a connection.
+    pub fn probe_every(&self) -> Option<Duration> {
+        self.probe_every.filter(|_| self.state == State::Ready)
+    }
+
     /// Secret: with it, another connection can take the session over.
     pub fn resume_token(&self) -> &[u8] {
         &self.resume_token
@@ -307,6 +348,7 @@ impl LobbySession {
         self.player = Some(PlayerId(welcome.player));
         self.name.clone_from(&welcome.name);
         self.resume_token = welcome.resume_token;
+        self.note_servers(welcome.servers.unwrap_or_default());
         self.view(ViewEvent::Welcome(Welcome {
             player: PlayerId(welcome.player),
             name: welcome.name,
@@ -340,6 +382,24 @@ impl LobbySession {
         self.view(ViewEvent::Left { request, room, code, message });
     }
 
+    /// Of those that name no good certificate nothing is believed.
+    pub(super) fn note_servers(&mut self, told: pb::Servers) {
+        self.probe_every = Some(Duration::from_millis(told.probe_ms.into())).filter(|every| *every > Duration::ZERO);
+        let named = told.servers.into_iter().take(MOST_SERVERS);
+        let good = named.filter_map(|server| {
+            let certificate_sha256 = server.certificate_sha256.try_into().ok()?;
+            Some(Server { address: server.address, certificate_sha256 })
+        });
+        self.servers = good.collect();
+    }
+
+    /// The one that was called last is not there: the next one of the cluster is asked, if there is one.
+    fn turn_to_next(&mut self) {
+        let last = self.servers.iter().position(|server| server.address == self.called);
+        let next = last.map_or(0, |last| last + 1) % self.servers.len().max(1);
+        self.next = self.servers.get(next).cloned();
+    }
+
     fn call(&mut self) {
         self.state = State::Connecting;
         self.view(ViewEvent::Connection(Connection::Connecting { attempt: self.backoff.failures() + 1 }));
@@ -356,6 +416,7 @@ impl LobbySession {
             let message = format!("asked to {}, and the connection broke: unknown whether it was done", request.what());
             self.error(About::Request(number), codes::CONNECTION_LOST.to_owned(), message);
         }
+        self.turn_to_next();
         let since = *self.broken_since.get_or_insert(now);
         let retry_in = self.backoff.fail();
         if now + retry_in >= since + self.reconnect_for {

@@ -86,6 +86,8 @@ pub struct Play<V> {
     uplinks: Uplinks,
     /// The last commands, by number, in words.
     commands: VecDeque<(u32, String)>,
+    /// Commands that are not known to have arrived, oldest first, and how long each is of use.
+    open: VecDeque<(u32, LocalTime)>,
     engaged: Engaged,
     map: Option<Arc<StaticMap>>,
     /// Hundredths of it that views were told of last.
@@ -114,6 +116,7 @@ impl<V> Play<V> {
             messages: Vec::new(),
             uplinks: Uplinks::new(now, rules.tick_hz, terms.inputs),
             commands: VecDeque::new(),
+            open: VecDeque::new(),
             engaged: Engaged::default(),
             map: None,
             map_told: None,
@@ -131,6 +134,7 @@ impl<V> Play<V> {
         let message = Bytes::from(wire::encode(&mut command));
         self.link.send_reliable(now, message, useful_until).map_err(|QueueFull| CommandError::TooMany)?;
         out.stats.commands += 1;
+        self.open.push_back((command.number, useful_until.unwrap_or(LocalTime::MAX)));
         if self.commands.len() == COMMANDS_KNOWN {
             self.commands.pop_front();
         }
@@ -168,6 +172,7 @@ impl<V> Play<V> {
         out.stats.datagrams_down += 1;
         out.stats.bytes_down += datagram.len() as u64;
         let body = self.link.handle_datagram(now, datagram);
+        self.note_confirmed(now, out);
         self.poll_link(now, out);
         let room_now = self.clock.room_time(now);
         match body.map(|body| body.map_or(Ok(()), |body| self.handle_body(now, room_now, body, out))) {
@@ -331,6 +336,22 @@ impl<V> Play<V> {
         self.last_heard
     }
 
+    /// What is still of use and waits no more has arrived. Of what is of no use any more nobody knows.
+    fn note_confirmed(&mut self, now: LocalTime, out: &mut Out) {
+        if self.open.is_empty() {
+            return;
+        }
+        let queued = self.link.unconfirmed(LocalTime::ZERO).filter_map(|message| wire::decode::<Command>(message).ok());
+        let mut queued = queued.map(|command| command.number).peekable();
+        self.open.retain(|&(number, useful_until)| {
+            let waits = queued.next_if_eq(&number).is_some();
+            if !waits && useful_until > now {
+                out.confirm(number);
+            }
+            waits
+        });
+    }
+
     fn poll_link(&mut self, now: LocalTime, out: &mut Out) {
         while let Some(event) = self.link.poll_event() {
             match event {
@@ -380,9 +401,7 @@ impl<V> Play<V> {
         let Some(body) = read_body(body, &context).inspect_err(|_| self.miss_poses(number))? else { return Ok(()) };
         if self.newest_stamp.is_none_or(|newest| body.stamp > newest) {
             self.newest_stamp = Some(body.stamp);
-            if let Some(before) = out.last_news.replace(now) {
-                out.stats.gaps.add(now.since(before));
-            }
+            out.hear_news(now);
         }
         let arrival = Arrival { number, stamp: body.stamp, now: room_now };
         for record in &body.records {

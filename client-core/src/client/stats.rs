@@ -41,6 +41,8 @@ pub struct ClientStats {
     pub lost_tracks: u64,
     /// Commands sent.
     pub commands: u64,
+    /// Commands that the host is known to have taken.
+    pub confirmed: u64,
     /// Commands refused.
     pub refused: u64,
     /// `Update` events that were dropped because nobody read them.
@@ -51,6 +53,10 @@ pub struct ClientStats {
     pub rtt: Option<Duration>,
     /// Times between datagrams with news.
     pub gaps: Distribution,
+    /// Times the room went on at another host while the player was in the game.
+    pub moves: u64,
+    /// Those times that lie around such a move.
+    pub move_gaps: Distribution,
     /// How old the picture was whenever it was sampled.
     pub ages: AgeByClass,
     /// What the client's own physics had to put right.

@@ -42,16 +42,24 @@ const EVERY: Duration = Duration::from_millis(250);
 const STEADY: Duration = Duration::from_millis(5);
 
 /// When a pose is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Render {
     /// At its room time: the local lag is the buffer.
-    #[default]
     Room,
     /// So long after it comes in, if it took the quickest way; but not before its room time.
     Fixed(Duration),
     /// As early as lets 99 % of the datagrams of the last seconds come in time, also those that come after lost ones; but not before
     /// its room time.
     Adaptive,
+}
+
+/// 100 ms after it comes in: two datagrams at 20 a second. On lines that are quick enough for the local lag, that is the room time.
+///
+/// Source: reference 000.
+impl Default for Render {
+    fn default() -> Self {
+        Self::Fixed(INTERPOLATED)
+    }
 }
 
 /// How far behind room time objects with poses are shown, at any room time.

@@ -28,6 +28,8 @@ use crate::trust::{KnownHosts, Pin, TrustError};
 pub(super) const FRAMES: usize = 128;
 /// How long a call may take. A handshake through a loss of 20 % both ways, at a machine with much else to do, fits into it.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// And where another server can be asked instead.
+const SHORT_CALL_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// How long the last frames may take to leave when a line is closed.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Addresses of one name that are called, at most.
@@ -37,7 +39,8 @@ const ADDRESSES: usize = 4;
 #[derive(Clone, Debug)]
 pub(super) enum Peer {
     /// A lobby, by the address that the user gave.
-    World { server: String, trust: Trust },
+    /// Of which others may be asked as well, if it does not answer soon.
+    World { server: String, trust: Trust, among_others: bool },
     /// A host of games, by a ticket's address. The lobby's IP address stands in for one that is unspecified.
     Game { address: String, certificate: Fingerprint, lobby: Option<IpAddr> },
 }
@@ -146,9 +149,30 @@ async fn write_frames(mut stream: SendStream, mut frames: mpsc::Receiver<Bytes>)
 }
 
 async fn call(peer: &Peer, sockets: &Sockets) -> Result<Connection, Ending> {
+    if let Peer::World { server, among_others: true, .. } = peer {
+        let gone = || Ending::Broken(format!("could not connect to {server}: nothing answered at once"));
+        return timeout(SHORT_CALL_TIMEOUT, call_patiently(peer, sockets)).await.map_err(|_| gone())?;
+    }
+    let Peer::World { server, trust, .. } = peer else { return call_patiently(peer, sockets).await };
+    // Of several, the first that answers.
+    let mut ending = Ending::Broken("no server was named".to_owned());
+    for server in server.split(',').map(|server| server.trim().to_owned()) {
+        let peer = Peer::World { server, trust: trust.clone(), among_others: false };
+        match call_patiently(&peer, sockets).await {
+            Ok(connection) => return Ok(connection),
+            Err(missed) => ending = missed,
+        }
+        if matches!(ending, Ending::Final { .. }) {
+            break;
+        }
+    }
+    Err(ending)
+}
+
+async fn call_patiently(peer: &Peer, sockets: &Sockets) -> Result<Connection, Ending> {
     match peer {
-        Peer::World { server, trust: Trust::FirstUse(hosts) } => call_for_first_use(server, hosts, sockets).await,
-        Peer::World { server, trust: Trust::Pinned(pin) } => {
+        Peer::World { server, trust: Trust::FirstUse(hosts), .. } => call_for_first_use(server, hosts, sockets).await,
+        Peer::World { server, trust: Trust::Pinned(pin), .. } => {
             let verifier = FingerprintVerifier::pinned(*pin);
             call_addresses(server, None, ALPN_WORLD, &verifier, sockets).await.map_err(|error| {
                 refused(&verifier).map_or(error, |shown| {
@@ -289,9 +313,12 @@ fn told(code: u64, reason: &[u8]) -> Ending {
         None | Some(ErrorCode::ErrorUnspecified | ErrorCode::SlowReader | ErrorCode::ServerError) => {
             Ending::Broken(message)
         }
-        Some(busy @ (ErrorCode::TooManyConnections | ErrorCode::TooManyFromAddress | ErrorCode::RateLimited)) => {
-            Ending::Busy { code: codes::name(busy), message }
-        }
+        Some(
+            busy @ (ErrorCode::TooManyConnections
+            | ErrorCode::TooManyFromAddress
+            | ErrorCode::RateLimited
+            | ErrorCode::TryAgain),
+        ) => Ending::Busy { code: codes::name(busy), message },
         Some(code) => Ending::Final { code: codes::name(code), message },
     }
 }

@@ -19,7 +19,7 @@ use super::clock::Clock;
 use super::line::{self, FRAMES, Inbox, Inward, Peer, What};
 use super::sockets::Sockets;
 use super::traffic::Meter;
-use super::{INBOX, Options, Order};
+use super::{INBOX, Options, Order, Trust};
 use crate::client::event::ViewEvent;
 use crate::client::lobby::Ending;
 use crate::client::{Client, ClientOutput};
@@ -43,7 +43,23 @@ pub(super) struct Task<F: Factory> {
     /// Of the lobby server, once connected.
     lobby: Option<IpAddr>,
     meter: Arc<Meter>,
+    probe: Probe,
 }
+
+/// What is known of the life of the lobby's server.
+#[derive(Default)]
+struct Probe {
+    at: Option<Instant>,
+    /// Datagrams (of UDP) that have come over the connection, at the last look.
+    heard: u64,
+    /// How often nothing had come since the look before, in a row.
+    unanswered: u32,
+}
+
+/// A server that has not answered so often is gone.
+const UNANSWERED: u32 = 3;
+/// What such a connection is closed with: not 0, which would mean that the player quits.
+const GONE: u32 = 1;
 
 /// A line as the client's task sees it; dropping it closes the connection, after what was sent has left.
 struct Line {
@@ -75,6 +91,7 @@ where
             last_line: 0,
             lobby: None,
             meter,
+            probe: Probe::default(),
         }
     }
 
@@ -108,6 +125,7 @@ where
                     Err(_) => listening = false,
                 },
                 () = alarm.ring(), if alarm.is_set() => self.client.handle_timeout(self.clock.now()),
+                () = probe_again(self.client.probe_every(), &self.probe) => self.probe_lobby(),
             }
             if !listening {
                 while self.client.poll_event().is_some() {}
@@ -121,8 +139,14 @@ where
             match output {
                 ClientOutput::ConnectWorld => {
                     let Options { server, trust, .. } = &self.options;
-                    let peer = Peer::World { server: server.clone(), trust: trust.clone() };
-                    self.world = Some(self.call(peer));
+                    let (server, trust) = match self.client.server() {
+                        Some(other) => (other.address.clone(), Trust::Pinned(Fingerprint(other.certificate_sha256))),
+                        None => (server.clone(), trust.clone()),
+                    };
+                    self.client.calling(&server);
+                    self.probe = Probe::default();
+                    let among_others = self.client.server().is_some();
+                    self.world = Some(self.call(Peer::World { server, trust, among_others }));
                 }
                 ClientOutput::ConnectGame { address, certificate_sha256 } => {
                     let certificate = Fingerprint(certificate_sha256);
@@ -152,6 +176,22 @@ where
                     }
                 }
             }
+        }
+    }
+
+    /// Asks the lobby's server for a sign of life, which QUIC gives; one that gives none is left.
+    fn probe_lobby(&mut self) {
+        self.probe.at = Some(self.clock.instant(self.clock.now()));
+        let Some(connection) = self.world.as_ref().and_then(|line| line.connection.as_ref()) else { return };
+        let heard = connection.stats().udp_rx.datagrams;
+        self.probe.unanswered = if heard == self.probe.heard { self.probe.unanswered + 1 } else { 0 };
+        self.probe.heard = heard;
+        if self.probe.unanswered >= UNANSWERED {
+            self.probe = Probe::default();
+            // The line tells the rest.
+            connection.close(GONE.into(), b"no sign of life");
+        } else {
+            let _ = connection.send_datagram(Bytes::new());
         }
     }
 
@@ -206,6 +246,15 @@ where
         let _ = timeout(FAREWELL, said).await;
         self.lines.shutdown().await;
         let _ = timeout(FAREWELL, self.sockets.close()).await;
+    }
+}
+
+/// Waits until the lobby's server is to be asked again.
+async fn probe_again(every: Option<Duration>, probe: &Probe) {
+    match (every, probe.at) {
+        (Some(every), Some(at)) => sleep_until(at + every).await,
+        (Some(_), None) => {}
+        (None, _) => std::future::pending().await,
     }
 }
 

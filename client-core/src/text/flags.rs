@@ -20,7 +20,7 @@ $XDG_CONFIG_HOME/ambit/known_hosts, else in ~/.config/ambit/known_hosts.";
 /// Which server, and over what kind of network.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Target {
-    /// The server, host:port.
+    /// The server, host:port; of a cluster several, with commas between them.
     #[arg(long, value_name = "ADDR", env = "AMBIT_SERVER", default_value = "127.0.0.1:7777", value_parser = address)]
     #[arg(long_help = SERVER_HELP)]
     pub server: String,
@@ -45,9 +45,9 @@ pub struct Target {
 pub struct Drawing {
     /// When a pose is shown: room, adaptive, interpolated or a delay like 100ms.
     ///
-    /// room: at its room time, the local lag is the buffer against jitter. 100ms: so long after it comes in on the quickest way, but
-    /// not before its room time; interpolated is the same as 100ms. adaptive: as early as lets 99 % of what came lately come in time.
-    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::Room)]
+    /// 100ms: so long after it comes in on the quickest way, but not before its room time; interpolated is the same as 100ms. room: at its
+    /// room time, the local lag alone is the buffer against jitter. adaptive: as early as lets 99 % of what came lately come in time.
+    #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::default())]
     pub render: Render,
 
     /// Show the own avatar ahead, as its inputs will have moved it, in a game that is simulated.
@@ -69,11 +69,14 @@ pub fn start_log() {
 
 /// Whether it can be an address at all; whether there is such a host shows at the call.
 fn address(text: &str) -> Result<String, String> {
-    match text.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0) => {
-            Ok(text.to_owned())
-        }
-        _ => Err("expected host:port, like 127.0.0.1:7777".to_owned()),
+    let is_one = |text: &str| {
+        let parts = text.trim().rsplit_once(':');
+        parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0))
+    };
+    if text.split(',').all(is_one) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected host:port, like 127.0.0.1:7777".to_owned())
     }
 }
 

@@ -20,7 +20,7 @@ use super::Shared;
 use super::control_stream::{self, close};
 use super::counters::Drop;
 use super::inlet::{RoomInlet, Slot};
-use crate::actor::{Attach, Detach, Leave, Line};
+use crate::actor::{AskCommands, Attach, Detach, Leave, Line};
 use crate::carrier::{FrameError, FrameReader};
 use crate::clock_thread::RoomClock;
 use crate::ticket::Ticket;
@@ -79,9 +79,10 @@ async fn greet(shared: &Shared, connection: &Connection) -> Option<Guest> {
 async fn read_join(from_client: &mut ControlReader) -> Result<Join, Error> {
     match from_client.next::<ClientToGame>().await {
         Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(join)) })) => Ok(join),
-        Ok(Some(ClientToGame { body: Some(client_to_game::Body::Leave(_)) }) | None) => {
-            Err(codes::error(ErrorCode::OutOfState, "the first message has to be `Join`"))
-        }
+        Ok(
+            Some(ClientToGame { body: Some(client_to_game::Body::Leave(_) | client_to_game::Body::AskCommands(_)) })
+            | None,
+        ) => Err(codes::error(ErrorCode::OutOfState, "the first message has to be `Join`")),
         Ok(Some(ClientToGame { body: None })) => Err(codes::error(
             ErrorCode::UnknownMessage,
             "this message is not known here; the first one has to be `Join`",
@@ -145,6 +146,10 @@ async fn read_control(connection: &Connection, inlet: &RoomInlet, client: Client
                 // goes on all the same must not fill the room's posts.
                 inlet.post(Leave(client));
                 return std::future::pending().await;
+            }
+            // Waits for its turn, so that a client which asks and asks has one message at the room.
+            Ok(Some(ClientToGame { body: Some(client_to_game::Body::AskCommands(_)) })) => {
+                let _ = inlet.actor.send(AskCommands(client)).await;
             }
             Ok(Some(ClientToGame { body: Some(client_to_game::Body::Join(_)) })) => break ErrorCode::OutOfState,
             // A newer client may say what this host does not know; it can do without an answer.

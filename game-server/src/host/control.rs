@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
     Admit, Beat, Configure, HostReady, HostStats, HostToWorld, LetGo, OpenRoom, RemovePlayer, RenamePlayer, Resume,
-    RoomLoad, RoomOpened, Stay, WorldToHost, host_to_world, world_to_host,
+    RoomHere, RoomLoad, RoomOpened, RoomSaved, Roster, Stay, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
@@ -29,27 +29,25 @@ use super::cpu::CpuMeter;
 use super::inlet::{Inbox, RoomInlet};
 use super::outlet::Outlet;
 use super::{HostConfig, Shared, unix_now_s};
-use crate::actor::{Close, Crossing, GameServer, HandOver, Remove, Rename, Setup, ticker};
+use crate::actor::{Close, Crossing, GameServer, HandOver, Muster, Remove, Rename, Retell, Setup, ticker};
 use crate::carrier::HostEnd;
-use crate::clock_thread::{Pulse, RoomClock, TickSchedule};
+use crate::clock_thread::{Pulse, RoomClock};
 use crate::config::RoomConfig;
-use crate::keeper::Keeper;
-use crate::logic::game::Game;
+use crate::keeper::{Keeper, take_up};
 use crate::network::loads::{Load, Regions};
 use crate::record::Header;
-use crate::room::{Accepted, Input, Room};
+use crate::room::{Input, Room};
 use crate::room_files::RoomFiles;
-use crate::saved::{self, BadState};
 use crate::ticket::TicketVerifier;
-
-/// Ticks that a room which goes on from elsewhere has missed and makes good; of more it misses the rest: ten seconds at 20 Hz.
-const MOST_MISSED: u32 = 200;
 
 /// Rooms of which a report says what their regions cost: those that a cut would be for.
 const MOST_LOADS: usize = 16;
 
 /// How long a host that closes its rooms waits for the last clients to be told.
 const DRAIN_WITHIN: Duration = Duration::from_secs(2);
+
+/// A WorldServer that answers signs of life, and has not for so long, is gone.
+const DEAF_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a host does not serve its WorldServer any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +56,8 @@ pub enum Ended {
     Drained,
     /// This process was asked to end: the WorldServer has been told all that the rooms are, and goes on with them elsewhere.
     HandedOver,
+    /// This process was stopped for so long that its rooms are somebody else's: nobody is to hear of them from here.
+    Stalled,
     /// The link broke, or the WorldServer is gone.
     LinkLost,
     /// The two don't understand each other; trying again is of no use.
@@ -67,6 +67,7 @@ pub enum Ended {
 /// What came of making a room.
 struct Made {
     room: RoomId,
+    incarnation: u32,
     result: Result<Box<Parts>, Error>,
 }
 
@@ -78,6 +79,17 @@ struct Parts {
     /// Of a room that goes on from elsewhere; else it begins when the room is placed.
     clock: Option<RoomClock>,
     keeper: Option<Keeper>,
+    /// What is to be told of it before it ticks.
+    first: Option<RoomSaved>,
+}
+
+/// What was said meanwhile of a room that is being made.
+#[derive(Default)]
+struct Pending {
+    /// It is to be closed at once.
+    unwanted: bool,
+    /// Of its players: they have an avatar there, if it goes on from elsewhere.
+    late: Vec<world_to_host::Body>,
 }
 
 struct Control<'a> {
@@ -88,8 +100,8 @@ struct Control<'a> {
     /// Whether the WorldServer is told all along what rooms are.
     keep_rooms: bool,
     making: JoinSet<Made>,
-    /// Rooms that are being made, and whether they are to be closed at once.
-    pending: BTreeMap<RoomId, Option<ErrorCode>>,
+    /// Rooms that are being made.
+    pending: BTreeMap<RoomId, Pending>,
     cpu: CpuMeter,
 }
 
@@ -99,8 +111,7 @@ pub(super) async fn run(
     link: HostEnd,
     stop: &CancellationToken,
 ) -> Ended {
-    let HostEnd { mut commands, news: to_world, written } = link;
-    *shared.written.lock().unwrap_or_else(PoisonError::into_inner) = written;
+    let HostEnd { mut commands, news: to_world } = link;
     let mut control = Control {
         shared,
         news: to_world,
@@ -110,11 +121,17 @@ pub(super) async fn run(
         pending: BTreeMap::new(),
         cpu: CpuMeter::start(),
     };
-    control.tell(host_to_world::Body::Ready(control.ready()));
+    shared.lease(|lease| lease.connect(now()));
+    // What rooms have said to nobody is in what they say next. (And this is the first thing that is said.)
+    while news.try_recv().is_ok() {}
+    control.forward(HostToWorld { body: Some(host_to_world::Body::Ready(control.ready())) });
     let ended = control.serve(news, &mut commands, stop).await;
     match ended {
         Ended::HandedOver => control.hand_over_all().await,
+        Ended::Stalled => return ended,
         Ended::Drained => control.close_all(ErrorCode::Draining).await,
+        // They are this host's for a while yet, and another WorldServer may go on with them.
+        Ended::LinkLost if shared.lease(|lease| lease.is_given()) && !stop.is_cancelled() => control.making.abort_all(),
         Ended::LinkLost | Ended::Refused(_) => control.close_all(ErrorCode::HostDied).await,
     }
     // What rooms said last has a meaning only as long as the link holds.
@@ -153,7 +170,17 @@ impl Control<'_> {
                 Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
                 () = stop.cancelled() => return if self.keep_rooms { Ended::HandedOver } else { Ended::LinkLost },
                 _ = stats.tick() => self.send_stats(),
-                _ = beats.tick() => self.send_if_there_is_room(host_to_world::Body::Beat(Beat {})),
+                _ = beats.tick() => {
+                    if !self.shared.stalls.pass() {
+                        return Ended::Stalled;
+                    }
+                    let (number, silence) = self.shared.lease(|lease| (lease.send(now()), lease.silence(now())));
+                    if silence > DEAF_AFTER {
+                        tracing::warn!("the WorldServer gave no sign of life for {} ms", silence.as_millis());
+                        return Ended::LinkLost;
+                    }
+                    self.send_if_there_is_room(host_to_world::Body::Beat(Beat { number }));
+                }
             }
         }
     }
@@ -165,8 +192,11 @@ impl Control<'_> {
             world_to_host::Body::CloseRoom(order) => {
                 self.close(RoomId(order.room), order.reason());
             }
-            world_to_host::Body::RemovePlayer(order) => self.remove(&order),
-            world_to_host::Body::RenamePlayer(order) => self.rename(order),
+            body @ (world_to_host::Body::RemovePlayer(_)
+            | world_to_host::Body::RenamePlayer(_)
+            | world_to_host::Body::Roster(_)) => {
+                self.of_player(body);
+            }
             world_to_host::Body::LetGo(LetGo { room, player, number }) => {
                 self.cross(room, Input::LetGo { player: PlayerId(player), number });
             }
@@ -177,9 +207,28 @@ impl Control<'_> {
                 let at = Position::on_ground(x, y);
                 self.cross(room, Input::Admit { player: PlayerId(player), number, name, at, carried });
             }
+            world_to_host::Body::Heard(heard) => self.shared.lease(|lease| lease.hear(now(), heard.number)),
+            world_to_host::Body::Kept(kept) => self.note_kept(kept.serial),
             world_to_host::Body::Drain(_) => {}
         }
         Ok(())
+    }
+
+    /// Word of a player of a room; the room's actor hears it once there is one.
+    fn of_player(&mut self, body: world_to_host::Body) {
+        let room = match &body {
+            world_to_host::Body::RemovePlayer(order) => {
+                self.void_tickets(order);
+                order.room
+            }
+            world_to_host::Body::RenamePlayer(order) => order.room,
+            world_to_host::Body::Roster(order) => order.room,
+            _ => return,
+        };
+        match self.pending.get_mut(&RoomId(room)) {
+            Some(pending) => pending.late.push(body),
+            None => self.post(body),
+        }
     }
 
     fn configure(&mut self, configure: &Configure) -> Result<(), String> {
@@ -193,8 +242,22 @@ impl Control<'_> {
         let verifier = TicketVerifier::new(&configure.ticket_key)
             .ok_or_else(|| "the WorldServer's ticket key is not an Ed25519 public key".to_owned())?;
         *self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner) = Some(verifier);
+        self.shared.stalls.guard(Duration::from_millis(configure.silence_ms.into()));
         (self.grace_ms, self.keep_rooms) = (configure.grace_ms, configure.keep_rooms);
+        self.shared.lease(|lease| lease.begin(now(), Duration::from_millis(configure.lease_ms.into())));
+        for inlet in &self.shared.rooms {
+            inlet.post(Retell);
+        }
         Ok(())
+    }
+
+    /// The WorldServer has all that was said of ticks up to this serial.
+    fn note_kept(&self, serial: u64) {
+        self.shared.written.send_if_modified(|written| {
+            let is_newer = *written < serial;
+            *written = serial.max(*written);
+            is_newer
+        });
     }
 
     /// Begins to make a room.
@@ -203,7 +266,8 @@ impl Control<'_> {
         if let Err(error) = self.may_make(room) {
             return self.opened(room, Some(error));
         }
-        self.pending.insert(room, None);
+        self.pending.insert(room, Pending::default());
+        let incarnation = order.incarnation;
         let header = Header {
             game: order.game,
             room: order.room,
@@ -214,7 +278,11 @@ impl Control<'_> {
         };
         let resume = order.resume.map(|resume| (RoomClock::showing(GameTime::from_micros(resume.now_us)), resume));
         let (shared, keep) = (Arc::clone(self.shared), self.keep_rooms);
-        self.making.spawn_blocking(move || Made { room, result: make_room(&shared, &header, resume, keep) });
+        self.making.spawn_blocking(move || Made {
+            room,
+            incarnation,
+            result: make_room(&shared, &header, resume, keep),
+        });
     }
 
     fn may_make(&self, room: RoomId) -> Result<(), Error> {
@@ -231,16 +299,23 @@ impl Control<'_> {
 
     /// A room is made, or could not be.
     fn open(&mut self, made: Made) {
-        let Made { room, result } = made;
-        let unwanted = self.pending.remove(&room).flatten();
+        let Made { room, incarnation, result } = made;
+        let Pending { unwanted, late } = self.pending.remove(&room).unwrap_or_default();
         match result {
             Err(error) => self.opened(room, Some(error)),
-            Ok(_) if unwanted.is_some() => {}
-            Ok(parts) => {
-                let begin = place(self.shared, room, *parts);
+            Ok(_) if unwanted => {}
+            Ok(mut parts) => {
+                let first = parts.first.take();
+                let begin = place(self.shared, room, incarnation, *parts);
                 // Told before the first tick, which may be the last one.
                 self.opened(room, None);
+                if let Some(first) = first {
+                    self.tell(host_to_world::Body::RoomSaved(first));
+                }
                 begin();
+                for order in late {
+                    self.post(order);
+                }
             }
         }
     }
@@ -255,7 +330,7 @@ impl Control<'_> {
 
     fn close(&mut self, room: RoomId, reason: ErrorCode) {
         if let Some(pending) = self.pending.get_mut(&room) {
-            *pending = Some(reason);
+            pending.unwanted = true;
         }
         if let Some((_, inlet)) = self.shared.rooms.remove(&room) {
             tracing::info!(room = room.0, reason = codes::name(reason), "room closed");
@@ -263,20 +338,32 @@ impl Control<'_> {
         }
     }
 
-    fn remove(&self, order: &RemovePlayer) {
+    fn void_tickets(&self, order: &RemovePlayer) {
         let (room, player) = (RoomId(order.room), PlayerId(order.player));
         if let Some(verifier) = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             verifier.void(unix_now_s(), room, player, order.void_tickets_until);
         }
-        if let Some(inlet) = self.shared.rooms.get(&room) {
-            let void_tickets_until = order.void_tickets_until;
-            inlet.post(Remove { player, reason: order.reason(), void_tickets_until });
-        }
     }
 
-    fn rename(&self, order: RenamePlayer) {
-        if let Some(inlet) = self.shared.rooms.get(&RoomId(order.room)) {
-            inlet.post(Rename { player: PlayerId(order.player), name: order.name });
+    fn post(&self, body: world_to_host::Body) {
+        match body {
+            world_to_host::Body::RemovePlayer(order) => {
+                if let Some(inlet) = self.shared.rooms.get(&RoomId(order.room)) {
+                    let (player, reason) = (PlayerId(order.player), order.reason());
+                    inlet.post(Remove { player, reason, void_tickets_until: order.void_tickets_until });
+                }
+            }
+            world_to_host::Body::RenamePlayer(RenamePlayer { room, player, name }) => {
+                if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
+                    inlet.post(Rename { player: PlayerId(player), name });
+                }
+            }
+            world_to_host::Body::Roster(Roster { room, members, void_tickets_until }) => {
+                if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
+                    inlet.post(Muster { members: members.unwrap_or_default(), void_tickets_until });
+                }
+            }
+            _ => {}
         }
     }
 
@@ -298,10 +385,7 @@ impl Control<'_> {
 
     async fn close_all(&mut self, reason: ErrorCode) {
         self.making.abort_all();
-        let rooms: Vec<RoomId> = self.shared.rooms.iter().map(|entry| *entry.key()).collect();
-        let actors: Vec<_> = rooms.iter().filter_map(|room| self.shared.rooms.remove(room)).collect();
-        let told = actors.iter().map(|(_, inlet)| inlet.actor.send(Close(reason)));
-        let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
+        close_all(self.shared, reason).await;
     }
 
     fn send_stats(&mut self) {
@@ -364,6 +448,8 @@ impl Control<'_> {
             label: config.label.clone(),
             key: config.key.clone(),
             cores: self.shared.arbiters.len() as u32,
+            instance: self.shared.instance.to_vec(),
+            rooms: self.shared.rooms.iter().map(|entry| room_here(*entry.key(), entry.value())).collect(),
         }
     }
 
@@ -375,6 +461,28 @@ impl Control<'_> {
     fn forward(&self, message: HostToWorld) -> bool {
         self.news.try_send(message).is_ok()
     }
+}
+
+fn room_here(room: RoomId, inlet: &RoomInlet) -> RoomHere {
+    RoomHere { room: room.0, incarnation: inlet.incarnation }
+}
+
+pub(super) async fn close_all(shared: &Shared, reason: ErrorCode) {
+    let rooms: Vec<RoomId> = shared.rooms.iter().map(|entry| *entry.key()).collect();
+    let actors: Vec<_> = rooms.iter().filter_map(|room| shared.rooms.remove(room)).collect();
+    let told = actors.iter().map(|(_, inlet)| inlet.actor.send(Close(reason)));
+    let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
+}
+
+/// Drops what rooms say while there is no link: the next one begins with all that they are. (A player who leaves meanwhile is in the lobby's
+/// room until the grace period is over.)
+pub(super) async fn drop_news(news: &mut mpsc::Receiver<HostToWorld>) {
+    while news.recv().await.is_some() {}
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Everything about a new room that takes time: its first tick, at room time zero, puts up the world; or it goes on where it was
@@ -393,7 +501,11 @@ fn make_room(
         let record = record.as_deref().filter(|_| resume.is_none());
         let (mut room, clock) = match resume {
             None => (Room::new(config, game), None),
-            Some((clock, resume)) => (take_up(config, game, clock, &resume)?, Some(clock)),
+            Some((clock, resume)) => {
+                let room = take_up(config, game, || clock.now(), &resume)
+                    .map_err(|bad| codes::error(ErrorCode::ServerError, format!("the room can't go on here: {bad}")))?;
+                (room, Some(clock))
+            }
         };
         let lost = Arc::clone(&shared.counters);
         let mut files = RoomFiles::open(trace.as_deref(), record, header, &room, lost).map_err(|error| {
@@ -404,50 +516,30 @@ fn make_room(
             room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         }
         files.trace(room.trace());
-        let keeper = keep.then(|| Keeper::of(&room)).flatten();
-        Ok(Box::new(Parts { room, files, capacity: header.capacity, clock, keeper }))
+        let (keeper, first) = keep.then(|| Keeper::of(RoomId(header.room), &room)).flatten().unzip();
+        Ok(Box::new(Parts { room, files, capacity: header.capacity, clock, keeper, first: first.flatten() }))
     }))
     .unwrap_or_else(|_| Err(codes::error(ErrorCode::ServerError, "the game's code panicked while the room was made")))
 }
 
-/// A room that goes on where it was: what it had taken is done again, and the ticks that nobody has ticked since.
-fn take_up(config: RoomConfig, game: Box<dyn Game>, clock: RoomClock, resume: &Resume) -> Result<Room, Error> {
-    let bad = |bad: BadState| codes::error(ErrorCode::ServerError, format!("the room can't go on here: {bad}"));
-    let tick_hz = config.tick_hz;
-    let mut room = Room::restore(config, game, &resume.state).map_err(bad)?;
-    for tick in &resume.ticks {
-        let accepted: Vec<Accepted> = saved::all(&tick.accepted).map_err(bad)?;
-        room.replay(GameTime::from_micros(tick.at_us), &accepted);
-    }
-    let last = room.last_tick().unwrap_or_default();
-    room.resume(last);
-    let mut missed = TickSchedule::after(tick_hz, last);
-    for _ in 0..MOST_MISSED {
-        let due = missed.next_deadline();
-        if due > clock.now() {
-            break;
-        }
-        missed.skip();
-        room.replay(due, &[]);
-    }
-    Ok(room)
-}
-
 /// Gives a room its actor and lets players in. It ticks from the moment at which the returned call is made.
-fn place(shared: &Arc<Shared>, id: RoomId, parts: Parts) -> impl FnOnce() {
-    let Parts { room, files, capacity, clock, keeper } = parts;
+fn place(shared: &Arc<Shared>, id: RoomId, incarnation: u32, parts: Parts) -> impl FnOnce() {
+    let Parts { room, files, capacity, clock, keeper, .. } = parts;
     let (clock, pulse) = (clock.unwrap_or_else(RoomClock::start), Arc::new(Pulse::default()));
     let (tick_hz, last) = (room.config().tick_hz, room.last_tick().unwrap_or_default());
     let place = shared.place_room();
     let arbiter = place.arbiter.clone();
-    let (inbox, outlet) = (Arc::new(Inbox::default()), Outlet::new(Arc::clone(&shared.counters), shared.written()));
+    let (inbox, outlet) = (
+        Arc::new(Inbox::default()),
+        Outlet::new(Arc::clone(&shared.counters), shared.gate(), Arc::clone(&shared.stalls)),
+    );
     let actor = GameServer::start_in_arbiter(&arbiter, {
         let (shared, pulse, inbox) = (Arc::clone(shared), Arc::clone(&pulse), Arc::clone(&inbox));
         move |_| {
             GameServer::new(Setup { id, capacity, room, files, keeper, clock, pulse, place, inbox, outlet, shared })
         }
     });
-    let inlet = RoomInlet::new(actor.clone(), clock, inbox, Arc::clone(&shared.counters));
+    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, Arc::clone(&shared.counters));
     shared.rooms.insert(id, Arc::new(inlet));
     let clock_thread = shared.clock_thread.clone();
     move || clock_thread.add(clock, tick_hz, last, pulse, ticker(actor))

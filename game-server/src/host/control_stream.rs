@@ -6,11 +6,13 @@
 use std::time::Duration;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{GameToClient, Out, game_to_client};
+use ambit_proto::control::game::{Commands, GameToClient, Out, game_to_client};
 use ambit_proto::frame::encode_frame;
 use quinn::{Connection, SendStream, VarInt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+
+use crate::logic::done::Done;
 
 /// Control messages that may wait for one client. A game connection sees two or three in its life; more than this
 /// means that the client does not read, and it is closed.
@@ -34,6 +36,12 @@ pub(crate) enum Control {
 /// "You are out of the game."
 pub(crate) fn out(reason: ErrorCode, message: &str) -> game_to_client::Body {
     game_to_client::Body::Out(Out { reason: reason.into(), message: message.into() })
+}
+
+/// Which commands were carried out.
+pub(crate) fn commands(done: Done) -> Commands {
+    let (newest, bits, doubled) = done.parts();
+    Commands { newest, latest: bits as u64, before: (bits >> 64) as u64, doubled }
 }
 
 /// Writes what comes through `queue` until the last message or the end of the connection.

@@ -28,19 +28,32 @@ pub(crate) struct RoomInlet {
     pub(crate) actor: Addr<GameServer>,
     pub(crate) clock: RoomClock,
     pub(crate) inbox: Arc<Inbox>,
+    /// How often the room was given to a host, as this one was told.
+    pub(crate) incarnation: u32,
     counters: Arc<Counters>,
     posts: Arc<Semaphore>,
     next_client: AtomicU32,
+    /// Players at most.
+    pub(crate) seats: u32,
     players: AtomicU32,
     load: Mutex<Regions>,
 }
 
 impl RoomInlet {
-    pub(crate) fn new(actor: Addr<GameServer>, clock: RoomClock, inbox: Arc<Inbox>, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(
+        actor: Addr<GameServer>,
+        clock: RoomClock,
+        inbox: Arc<Inbox>,
+        incarnation: u32,
+        seats: u32,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             actor,
             clock,
             inbox,
+            incarnation,
+            seats,
             counters,
             posts: Arc::new(Semaphore::new(POSTS)),
             next_client: AtomicU32::new(1),

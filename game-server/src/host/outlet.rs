@@ -7,15 +7,18 @@
 //! The task gives way after every [`PART`] datagrams: their connections then write their packets at once, while what they need is still
 //! in the processor's cache, and the first client need not wait for the last one's datagram.
 //!
-//! What always holds: a client's datagrams keep their order, and leave only after what the WorldServer is told of their tick. Bounds: a tick's datagrams, [`BATCHES`] times; then the
+//! What always holds: a client's datagrams keep their order, and leave only after what the WorldServer is told of their tick, and while this
+//! host's lease lasts. Bounds: a tick's datagrams, [`BATCHES`] times; then the
 //! newest batch goes, as if the path had lost it. Cost: one allocation a tick.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use quinn::{Connection, SendDatagramError};
 use tokio::sync::{mpsc, watch};
 
+use super::StallGuard;
 use super::counters::{Counters, Drop};
 
 /// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor for two ticks; what
@@ -41,9 +44,9 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     /// Has to be called within the network's runtime.
-    pub(crate) fn new(counters: Arc<Counters>, written: watch::Receiver<u64>) -> Self {
+    pub(crate) fn new(counters: Arc<Counters>, gate: Gate, stalls: Arc<StallGuard>) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
-        tokio::spawn(carry(to_send, written, counters));
+        tokio::spawn(carry(to_send, gate, stalls, counters));
         Self { batch: Vec::new(), batches }
     }
 
@@ -67,10 +70,52 @@ impl Outlet {
     }
 }
 
-async fn carry(mut batches: mpsc::Receiver<Batch>, mut written: watch::Receiver<u64>, counters: Arc<Counters>) {
+/// What datagrams wait for.
+pub(crate) struct Gate {
+    /// The serial of the newest `RoomTick` that is known to have left this process.
+    pub(crate) written: watch::Receiver<u64>,
+    /// Until when this host may serve players; `None` for ever.
+    pub(crate) served_until: watch::Receiver<Option<Instant>>,
+    /// Whether the WorldServer on another machine has fallen silent: nothing waits for it until it is heard again.
+    pub(crate) silent: bool,
+}
+
+/// How long what is confirmed to players may wait for a WorldServer on another machine. If that has died, what it kept has died with it,
+/// and to wait would only stop the rooms; so what is confirmed without it is lost only if this host dies as well before another
+/// WorldServer has taken over. Shorter than the local lag.
+const KEPT_WITHIN: Duration = Duration::from_millis(100);
+
+impl Gate {
+    /// Waits until what is said after `after` may leave; `false` when it never will.
+    async fn pass(&mut self, after: u64) -> bool {
+        let has_lease = self.served_until.borrow().is_some();
+        self.silent &= has_lease && !self.written.has_changed().unwrap_or(true);
+        if !self.silent {
+            let written = self.written.wait_for(|written| *written >= after);
+            let limit = if has_lease { KEPT_WITHIN } else { Duration::MAX };
+            match tokio::time::timeout(limit, written).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) => return false,
+                Err(_) => self.silent = true,
+            }
+            self.written.mark_unchanged();
+        }
+        loop {
+            let until = *self.served_until.borrow_and_update();
+            if until.is_none_or(|until| now() < until) {
+                return true;
+            }
+            if self.served_until.changed().await.is_err() {
+                return false;
+            }
+        }
+    }
+}
+
+async fn carry(mut batches: mpsc::Receiver<Batch>, mut gate: Gate, stalls: Arc<StallGuard>, counters: Arc<Counters>) {
     while let Some(Batch { mut datagrams, after }) = batches.recv().await {
-        if written.wait_for(|written| *written >= after).await.is_err() {
-            // The link has ended, and so do the rooms.
+        if !gate.pass(after).await || !stalls.pass() {
+            // The host has ended, or its rooms are somebody else's.
             counters.dropped_many(Drop::SendBehind, datagrams.len() as u64);
             continue;
         }
@@ -93,4 +138,9 @@ fn send(connection: &Connection, bytes: Bytes, counters: &Counters) {
         Err(SendDatagramError::TooLarge) => counters.dropped(Drop::SendTooLarge),
         Err(_) => counters.dropped(Drop::SendClosed),
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
+fn now() -> Instant {
+    Instant::now()
 }

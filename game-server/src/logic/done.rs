@@ -1,6 +1,7 @@
 //! Which of a client's commands were carried out: so that none counts twice when it is said again at another host.
 //!
-//! Numbers ascend, wrapping; the newest [`KEPT`] of them are known. An older one counts as not carried out: no client has so many on their way.
+//! Numbers ascend, wrapping; the newest `KEPT` of them are known. No client has so many on their way: an older one is of another client, and
+//! from then on that one's are known.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,26 +10,36 @@ const KEPT: u32 = 128;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Done {
+pub struct Done {
     newest: u32,
     /// Bit n: the number n below the newest.
     bits: u128,
+    /// How many were carried out although they had been.
+    doubled: u32,
 }
 
 impl Done {
     /// A command is carried out.
     pub(crate) fn insert(&mut self, number: u32) {
+        self.doubled += u32::from(self.contains(number));
         let ahead = number.wrapping_sub(self.newest);
         if self.bits == 0 || (1..1 << 31).contains(&ahead) {
             let kept = if self.bits == 0 { None } else { self.bits.checked_shl(ahead) };
             (self.newest, self.bits) = (number, kept.unwrap_or(0) | 1);
         } else if let Some(bit) = self.bit_of(number) {
             self.bits |= bit;
+        } else {
+            (self.newest, self.bits) = (number, 1);
         }
     }
 
+    /// The newest number, those below it that were carried out as well, bit by bit, and how many were a second time.
+    pub fn parts(&self) -> (u32, u128, u32) {
+        (self.newest, self.bits, self.doubled)
+    }
+
     /// Whether a command was carried out.
-    pub(crate) fn contains(&self, number: u32) -> bool {
+    pub fn contains(&self, number: u32) -> bool {
         self.bit_of(number).is_some_and(|bit| self.bits & bit != 0)
     }
 
@@ -43,6 +54,21 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn another_client_s_numbers_take_the_place_of_the_first_one_s() {
+        let mut done = Done::default();
+        for number in [1_000, 1_001] {
+            done.insert(number);
+        }
+        assert!(!done.contains(1));
+        for number in [1, 2] {
+            done.insert(number);
+        }
+        assert_eq!([1, 2, 3, 1_001].map(|number| done.contains(number)), [true, true, false, false]);
+        done.insert(2);
+        assert_eq!(done.parts(), (2, 0b11, 1));
+    }
 
     #[test]
     fn what_was_carried_out_lately_is_known_in_whatever_order_it_came() {

@@ -6,7 +6,7 @@
 
 pub mod contact;
 pub mod controls;
-pub(crate) mod done;
+pub mod done;
 pub mod game;
 pub mod gate;
 pub mod registry;

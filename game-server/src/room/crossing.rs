@@ -87,6 +87,7 @@ impl Room {
             done: Done::default(),
             again_until: GameTime::ZERO,
             transfer: number,
+            steered: None,
         };
         self.seats.insert(player, seat);
         self.said.push(Output::Arrived { player, number });

@@ -91,6 +91,8 @@ fn from_world() -> Vec<world::world_to_client::Body> {
     use world::world_to_client::Body;
     let game =
         world::GameInfo { name: "field".into(), description: "a field".into(), min_players: 2, join_running: true };
+    let server = world::Server { address: "127.0.0.1:7777".into(), certificate_sha256: vec![9; 32] };
+    let servers = world::Servers { servers: vec![server], probe_ms: 400 };
     let welcome = world::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
         player: 3,
@@ -100,6 +102,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
         grace_ms: 30_000,
         room: Some(0),
         games: vec![game],
+        servers: Some(servers.clone()),
     };
     vec![
         Body::Welcome(welcome),
@@ -124,6 +127,7 @@ fn from_world() -> Vec<world::world_to_client::Body> {
         }),
         Body::Goodbye(world::Goodbye { code: 26, message: "draining".into() }),
         Body::PlayerChange(world::PlayerChange { room: 5, players: vec![player()], gone: vec![4, 300] }),
+        Body::Servers(servers),
     ]
 }
 
@@ -155,10 +159,19 @@ fn tick() -> host::RoomTick {
 
 fn to_host() -> Vec<host::world_to_host::Body> {
     use host::world_to_host::Body;
+    let members = host::Members { members: vec![host::Member { player: 3, name: "bob".into() }] };
     let parameters = [("walk".to_owned(), "steered".to_owned())].into();
-    let resume = host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000 };
+    let resume =
+        host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000, members: Some(members.clone()) };
     vec![
-        Body::Configure(host::Configure { version: 1, ticket_key: vec![4; 32], grace_ms: 30_000, keep_rooms: true }),
+        Body::Configure(host::Configure {
+            version: 1,
+            ticket_key: vec![4; 32],
+            grace_ms: 30_000,
+            keep_rooms: true,
+            lease_ms: 1_500,
+            silence_ms: 0,
+        }),
         Body::OpenRoom(host::OpenRoom {
             room: 5,
             game: "field".into(),
@@ -166,11 +179,26 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             seed: 42,
             capacity: 64,
             resume: Some(resume),
+            incarnation: 2,
         }),
         Body::CloseRoom(host::CloseRoom { room: 5, reason: 35 }),
         Body::RemovePlayer(host::RemovePlayer { room: 5, player: 3, reason: 29, void_tickets_until: 9_999 }),
         Body::Drain(host::Drain {}),
         Body::RenamePlayer(host::RenamePlayer { room: 5, player: 3, name: "bob".into() }),
+        Body::Heard(host::Heard { number: 7 }),
+        Body::Kept(host::Kept { serial: 300 }),
+        Body::LetGo(host::LetGo { room: 5, player: 3, number: 7 }),
+        Body::Stay(host::Stay { room: 5, player: 3 }),
+        Body::Admit(host::Admit {
+            room: 6,
+            player: 3,
+            number: 7,
+            name: "bob".into(),
+            x: 5.0,
+            y: 100.0,
+            carried: vec![1],
+        }),
+        Body::Roster(host::Roster { room: 5, members: Some(members.clone()), void_tickets_until: 9_999 }),
     ]
 }
 
@@ -184,6 +212,8 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         label: "left".into(),
         key: vec![6; 16],
         cores: 2,
+        instance: vec![4; 16],
+        rooms: vec![host::RoomHere { room: 5, incarnation: 2 }],
     };
     let figures = |p50_us| Some(host::TickFigures { p50_us, p99_us: 900, max_us: 5_000 });
     let load = host::RoomLoad {
@@ -229,7 +259,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         Body::RoomClosed(host::RoomClosed { room: 5, reason: 31, message: "crashed".into() }),
         Body::PlayerOut(host::PlayerOut { room: 5, player: 3, reason: 29 }),
         Body::Stats(stats),
-        Body::Beat(host::Beat {}),
+        Body::Beat(host::Beat { number: 7 }),
         Body::RoomSaved(host::RoomSaved { room: 5, at_us: 50_000, state: vec![1, 2, 3] }),
         Body::RoomTick(tick()),
         Body::AtGate(host::AtGate { room: 5, player: 3, map: 1, x: 5.0, y: 100.0, from_x: 199.0, from_y: 98.5 }),

@@ -133,7 +133,12 @@ impl Scene {
                     }
                 }
                 Output::Forsake { host } => self.lobby.handle_host_gone(self.now, host, "given up"),
-                Output::Host { .. } | Output::Forget { .. } | Output::Children(_) => {}
+                Output::Host { .. }
+                | Output::Condemn { .. }
+                | Output::Forget { .. }
+                | Output::Adopt { .. }
+                | Output::Record { .. }
+                | Output::Children(_) => {}
             }
         }
     }

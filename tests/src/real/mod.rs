@@ -3,11 +3,15 @@
 //!
 //! Nothing here waits for a number of milliseconds to pass: it waits for lines, with a bound after which a test fails.
 
+mod cluster;
 mod console;
+mod host;
 pub mod raw;
 mod server;
 
+pub use cluster::{Cluster, Nats, outage};
 pub use console::Console;
+pub use host::Host;
 pub use server::{Metrics, Server, is_alive, signal as server_signal};
 
 use std::io::{BufRead, BufReader, Read};

@@ -66,6 +66,20 @@ impl Raw {
         }
     }
 
+    /// A lobby request whose answer nobody waits for.
+    pub async fn ask_without_answer(&mut self, body: client_to_world::Body) -> Result<()> {
+        self.request += 1;
+        let request = self.request;
+        self.write(&encode_frame(&ClientToWorld { request, body: Some(body) })).await
+    }
+
+    /// Says hello with the token of a session.
+    pub async fn resume(&mut self, name: &str, resume_token: Vec<u8>) -> Result<world_to_client::Body> {
+        let version = ambit_proto::control::WORLD_VERSION;
+        let hello = Hello { version, name: name.to_owned(), resume_token, ..Hello::default() };
+        self.ask(client_to_world::Body::Hello(hello)).await?.body.context("an answer without a body")
+    }
+
     /// Says hello under a name.
     pub async fn hello(&mut self, name: &str) -> Result<world_to_client::Body> {
         let hello = Hello { version: ambit_proto::control::WORLD_VERSION, name: name.to_owned(), ..Hello::default() };

@@ -11,4 +11,4 @@ pub mod net;
 mod system;
 pub mod wire;
 
-pub use system::{Guest, System};
+pub use system::{Guest, System, fleet};

@@ -1,5 +1,7 @@
 //! The loop of the simulation.
 
+pub mod fleet;
+
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
@@ -20,16 +22,20 @@ use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_proto::message::Action;
 use ambit_proto::time::LocalTime;
+use ambit_world_server::kept::KeptRooms;
 use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
 use bytes::Bytes;
 use prost::Message;
 
-use super::host::{GameConn, Said, SimHost};
+use super::host::{GameConn, Said, SimHost, SimRoom};
 use super::net::{Agenda, Path};
 use crate::oracle::InterestOracle;
 use crate::oracle::poses::PoseOracle;
+use fleet::{Fleet, NO_ANSWER, Node, OfHost, ToHost};
 
 const HOST: HostId = HostId(1);
+/// The first id of a process of its own.
+const FIRST_APART: u64 = 2;
 
 /// See the module.
 pub struct System {
@@ -37,16 +43,19 @@ pub struct System {
     seed: u64,
     agenda: Agenda<Parcel>,
     lobby: Lobby,
-    host: SimHost,
+    hosts: BTreeMap<HostId, Node>,
+    /// What hosts have said of their rooms.
+    kept: KeptRooms,
+    fleet: Fleet,
     guests: Vec<Guest>,
     /// Who is behind a lobby connection.
     worlds: BTreeMap<ConnId, usize>,
-    /// Who is behind a game connection.
-    games: BTreeMap<GameConn, usize>,
+    /// Who is behind a game connection, and which host it calls.
+    games: BTreeMap<GameConn, (usize, HostId)>,
     next_conn: u64,
     traffic: DefaultHasher,
-    oracles: BTreeMap<RoomId, InterestOracle>,
-    poses: BTreeMap<RoomId, PoseOracle>,
+    oracles: BTreeMap<(HostId, RoomId), InterestOracle>,
+    poses: BTreeMap<(HostId, RoomId), PoseOracle>,
 }
 
 /// A client and its line.
@@ -86,11 +95,28 @@ enum Parcel {
     Up { conn: GameConn, bytes: Bytes },
     Down { conn: GameConn, bytes: Bytes },
     Wake { guest: usize },
+    OfHost { host: HostId, what: OfHost },
 }
 
 impl System {
     /// A lobby and a host with these games, and nobody there.
     pub fn new(seed: u64, registry: &Registry) -> Self {
+        let mut system = Self::without_hosts(seed, registry, &LobbyConfig::default());
+        system.hosts.insert(HOST, Node::embedded(SimHost::new(registry.clone())));
+        system.lobby.handle_host_start(system.now, HOST, Origin::Embedded);
+        system.pump();
+        system
+    }
+
+    /// A lobby with these games and this configuration, but for the limits of requests, and nobody there; it starts the children that it
+    /// wants.
+    pub fn with_children(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
+        let mut system = Self::without_hosts(seed, registry, config);
+        system.nurse();
+        system
+    }
+
+    fn without_hosts(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
         let mut entropy = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
         let games = registry.games().map(|game| GameInfo {
@@ -105,19 +131,18 @@ impl System {
                 registry.check(game, given).map_err(|error| error.to_string())
             })
         };
-        let config = LobbyConfig {
-            requests_per_s: 1_000,
-            request_burst: 1_000,
-            rooms_per_minute: 1_000,
-            ..LobbyConfig::default()
-        };
+        let config =
+            LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, rooms_per_minute: 1_000, ..config.clone() };
+        let children = config.children.min;
         let lobby = Lobby::new(config, games.collect(), check, entropy, TicketSigner::from_seed(&[7; 32]));
-        let mut system = System {
+        System {
             now: LocalTime::ZERO,
             seed,
             agenda: Agenda::new(),
             lobby,
-            host: SimHost::new(registry.clone()),
+            hosts: BTreeMap::new(),
+            kept: KeptRooms::default(),
+            fleet: Fleet::new(seed, registry.clone(), children),
             guests: Vec::new(),
             worlds: BTreeMap::new(),
             games: BTreeMap::new(),
@@ -125,10 +150,7 @@ impl System {
             traffic: DefaultHasher::new(),
             oracles: BTreeMap::new(),
             poses: BTreeMap::new(),
-        };
-        system.lobby.handle_host_start(system.now, HOST, Origin::Embedded);
-        system.pump();
-        system
+        }
     }
 
     /// A client with this name and line calls the lobby. Returns its number.
@@ -208,30 +230,37 @@ impl System {
 
     /// A running room.
     pub fn room(&self, room: RoomId) -> Option<&Room> {
-        self.host.rooms().find(|&(id, _)| id == room).map(|(_, room)| &room.room)
+        self.running(room).map(|(_, room)| &room.room)
+    }
+
+    /// Where a room runs: at the host that the WorldServer has given it to last.
+    pub fn running(&self, room: RoomId) -> Option<(HostId, &SimRoom)> {
+        let there = |(&host, node): (&HostId, &'_ Node)| (node.is_linked() && node.host.has(room)).then_some(host);
+        let host = self.hosts.iter().find_map(there)?;
+        self.hosts[&host].host.rooms().find(|&(id, _)| id == room).map(|(_, room)| (host, room))
     }
 
     /// The room's time now.
     pub fn room_time(&self, room: RoomId) -> Option<ambit_proto::time::GameTime> {
-        self.host.rooms().find(|&(id, _)| id == room).map(|(_, room)| room.time(self.now))
+        self.running(room).map(|(_, room)| room.time(self.now))
     }
 
     /// Everything that went into a room so far, and a hash of what came out.
     pub fn recording(&self, room: RoomId) -> Option<(&[u8], u64)> {
-        let (_, room) = self.host.rooms().find(|&(id, _)| id == room)?;
+        let (_, room) = self.running(room)?;
         Some((&room.recording, room.outputs.finish()))
     }
 
     /// Forgets a room's recording and the events of all guests, which nothing else bounds: for long runs.
     pub fn forget_what_was_said(&mut self, room: RoomId) {
-        self.host.forget_recording(room);
+        self.hosts.values_mut().for_each(|node| node.host.forget_recording(room));
         self.guests.iter_mut().for_each(|guest| guest.events.clear());
     }
 
     /// The guest behind a client of a room.
     pub fn guest_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
-        let (_, room) = self.host.rooms().find(|&(id, _)| id == room)?;
-        self.games.get(&room.connection(client)?).copied()
+        let (_, room) = self.running(room)?;
+        self.games.get(&room.connection(client)?).map(|&(guest, _)| guest)
     }
 
     /// A hash over everything that was delivered so far, and when.
@@ -246,7 +275,8 @@ impl System {
 
     /// What clients of a room know of poses, and the truth.
     pub fn poses(&self, room: RoomId) -> Option<&PoseOracle> {
-        self.poses.get(&room)
+        let (host, _) = self.running(room)?;
+        self.poses.get(&(host, room))
     }
 
     /// A request to the lobby.
@@ -331,14 +361,14 @@ impl System {
 
     /// Does the next thing that is due by `until`; false if there is none.
     fn step(&mut self, until: LocalTime) -> bool {
-        let due = [self.agenda.next(), self.lobby.next_deadline(), self.host.next_tick()].into_iter().flatten().min();
+        let tick = self.next_tick();
+        let due = [self.agenda.next(), self.lobby.next_deadline(), tick].into_iter().flatten().min();
         let Some(due) = due.filter(|&due| due <= until) else { return false };
         self.now = self.now.max(due);
         if let Some((_, parcel)) = self.agenda.take(self.now) {
             self.deliver(parcel);
-        } else if self.host.next_tick().is_some_and(|tick| tick <= self.now) {
-            let ticked = self.host.tick(self.now);
-            self.check(&ticked);
+        } else if tick.is_some_and(|tick| tick <= self.now) {
+            self.tick();
         } else {
             self.lobby.handle_timeout(self.now);
         }
@@ -346,14 +376,33 @@ impl System {
         true
     }
 
-    fn check(&mut self, ticked: &[RoomId]) {
-        for (id, room) in self.host.rooms().filter(|(id, _)| ticked.contains(id)) {
-            let oracle = self.oracles.entry(id).or_default();
+    fn next_tick(&self) -> Option<LocalTime> {
+        self.hosts.values().filter(|node| node.is_awake()).filter_map(|node| node.host.next_tick()).min()
+    }
+
+    fn tick(&mut self) {
+        for id in self.hosts.keys().copied().collect::<Vec<_>>() {
+            if self.hosts[&id].is_awake()
+                && self.hosts[&id].host.next_tick().is_some_and(|tick| tick <= self.now)
+                && !self.ends_by_itself(id)
+            {
+                let node = self.hosts.get_mut(&id).expect("it is awake");
+                let ticked = node.host.tick(self.now);
+                self.check(id, &ticked);
+            }
+        }
+    }
+
+    fn check(&mut self, host: HostId, ticked: &[RoomId]) {
+        // What is watched is what clients show; where nobody does, nobody looks.
+        let is_watched = self.guests.iter().any(|guest| guest.is_watched);
+        for (id, room) in self.hosts[&host].host.rooms().filter(|(id, _)| is_watched && ticked.contains(id)) {
+            let oracle = self.oracles.entry((host, id)).or_default();
             let interest = oracle.check(&room.room);
-            let poses = self.poses.entry(id).or_default();
+            let poses = self.poses.entry((host, id)).or_default();
             poses.note(&room.room);
             let guests = room.room.network().viewers().filter_map(|viewer| {
-                let guest = self.games.get(&room.connection(viewer.client)?)?;
+                let (guest, _) = self.games.get(&room.connection(viewer.client)?)?;
                 Some((viewer, &self.guests[*guest]))
             });
             let problem = guests.filter(|(_, guest)| guest.is_watched).find_map(|(viewer, guest)| {
@@ -401,17 +450,15 @@ impl System {
                     self.with(guest, Client::handle_game_connected);
                 }
             }
-            Parcel::ToHost { conn, frame } => {
-                let message = ClientToGame::decode(&frame[..]).expect("the client's own message");
-                self.host.handle_control(now, conn, message);
-            }
+            Parcel::ToHost { conn, frame } => self.call_host(conn, ToHost::Control(frame)),
             Parcel::FromHost { conn, frame } => {
                 if let Some(guest) = self.playing(conn) {
                     let message = GameToClient::decode(&frame[..]).expect("the host's own message");
+                    self.check_owner(conn, guest, message.body.as_ref());
                     self.with(guest, |client, now| client.handle_game_message(now, message));
                 }
             }
-            Parcel::GameGone { conn } => self.host.handle_closed(conn),
+            Parcel::GameGone { conn } => self.call_host(conn, ToHost::Gone),
             Parcel::GameClosed { conn } => {
                 if let Some(guest) = self.playing(conn) {
                     self.guests[guest].game = None;
@@ -420,9 +467,10 @@ impl System {
                     });
                 }
             }
-            Parcel::Up { conn, bytes } => self.host.handle_datagram(now, conn, bytes),
+            Parcel::Up { conn, bytes } => self.call_host(conn, ToHost::Datagram(bytes)),
             Parcel::Down { conn, bytes } => {
                 if let Some(guest) = self.playing(conn) {
+                    self.check_owner(conn, guest, None);
                     self.with(guest, |client, now| client.handle_datagram(now, &bytes));
                 }
             }
@@ -432,6 +480,7 @@ impl System {
                     self.with(guest, Client::handle_timeout);
                 }
             }
+            Parcel::OfHost { host, what } => self.of_host(host, what),
         }
     }
 
@@ -476,13 +525,29 @@ impl System {
                     self.agenda.add(guest.up.stream(now), Parcel::WorldGone { conn, quit: true });
                 }
             }
-            ClientOutput::ConnectGame { .. } => {
+            ClientOutput::ConnectGame { address, .. } => {
                 self.next_conn += 1;
                 let conn = self.next_conn;
                 guest.game = Some(conn);
-                self.games.insert(conn, number);
                 let there = guest.up.stream(now);
-                self.agenda.add(guest.down.stream(there), Parcel::GameOpened { guest: number, conn });
+                let called = self.hosts.iter().find(|(_, node)| node.host.address() == address);
+                match called {
+                    Some((&host, node)) => {
+                        self.games.insert(conn, (number, host));
+                        if node.is_embedded() {
+                            self.agenda.add(guest.down.stream(there), Parcel::GameOpened { guest: number, conn });
+                        } else {
+                            self.agenda
+                                .add(there, Parcel::OfHost { host, what: OfHost::Called { guest: number, conn } });
+                        }
+                    }
+                    // Nobody is there any more.
+                    None => _ = self.games.insert(conn, (number, HostId(0))),
+                }
+                if called.is_none_or(|(_, node)| !node.is_embedded()) {
+                    self.agenda
+                        .add(now + NO_ANSWER, Parcel::OfHost { host: HostId(0), what: OfHost::NoAnswer { conn } });
+                }
             }
             ClientOutput::Game(message) => {
                 if let Some(conn) = guest.game {
@@ -510,8 +575,8 @@ impl System {
         loop {
             if let Some(output) = self.lobby.poll_output() {
                 self.carry_lobby(output);
-            } else if let Some(said) = self.host.poll() {
-                self.carry_host(said);
+            } else if let Some((host, said)) = self.poll_hosts() {
+                self.carry_host(host, said);
             } else {
                 return;
             }
@@ -532,9 +597,15 @@ impl System {
                 self.agenda.add(at, Parcel::WorldClosed { conn, message });
                 self.agenda.add(self.now, Parcel::WorldGone { conn, quit: false });
             }
-            Output::Host { message, .. } => self.host.handle_world(self.now, message),
-            // The host is a part of this process.
-            Output::Forsake { .. } | Output::Forget { .. } | Output::Children(_) => {}
+            Output::Host { host, message } => self.tell_host(host, message),
+            Output::Forsake { host } => self.cut_link(host),
+            Output::Condemn { order } => self.fleet.note_condemned(RoomId(order.room)),
+            Output::Forget { room } => self.kept.forget(room),
+            Output::Children(wanted) => {
+                self.fleet.wanted = wanted;
+                self.nurse();
+            }
+            Output::Adopt { .. } | Output::Record { .. } => {}
         }
     }
 
@@ -543,16 +614,36 @@ impl System {
         self.agenda.add(at, Parcel::FromLobby { conn, frame });
     }
 
-    fn carry_host(&mut self, said: Said) {
+    fn poll_hosts(&mut self) -> Option<(HostId, Said)> {
+        self.hosts.iter_mut().find_map(|(&host, node)| node.host.poll().map(|said| (host, said)))
+    }
+
+    fn carry_host(&mut self, host: HostId, said: Said) {
+        if self.hosts[&host].is_embedded() {
+            return self.carry_said(host, said);
+        }
+        match said {
+            // What confirms something leaves after what it confirms, so in one row with it.
+            Said::World(_) | Said::Datagram(..) => self.put_in_row(host, said),
+            Said::Making(room) => {
+                let at = self.now + self.fleet.way_of_making();
+                self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Made { room } });
+            }
+            Said::Control(..) | Said::Closed(_) => self.carry_said(host, said),
+        }
+    }
+
+    fn carry_said(&mut self, host: HostId, said: Said) {
         let now = self.now;
         match said {
-            Said::World(message) => self.lobby.handle_host(now, HOST, message),
+            Said::Making(_) => {}
+            Said::World(message) => self.lobby.handle_host(now, host, message),
             Said::Control(conn, message) => {
-                let at = self.guests[self.games[&conn]].down.stream(now);
+                let at = self.guests[self.games[&conn].0].down.stream(now);
                 self.agenda.add(at, Parcel::FromHost { conn, frame: message.encode_to_vec() });
             }
             Said::Datagram(conn, bytes) => {
-                let guest = &mut self.guests[self.games[&conn]];
+                let guest = &mut self.guests[self.games[&conn].0];
                 guest.bytes.0 += bytes.len() as u64;
                 if let Some(sent_to) = &mut guest.sent_to {
                     sent_to.push((now, bytes.clone()));
@@ -562,7 +653,7 @@ impl System {
                 }
             }
             Said::Closed(conn) => {
-                let at = self.guests[self.games[&conn]].down.stream(now);
+                let at = self.guests[self.games[&conn].0].down.stream(now);
                 self.agenda.add(at, Parcel::GameClosed { conn });
             }
         }
@@ -575,7 +666,7 @@ impl System {
 
     /// The client that still listens to a game connection.
     fn playing(&self, conn: GameConn) -> Option<usize> {
-        self.games.get(&conn).copied().filter(|&guest| self.guests[guest].game == Some(conn))
+        self.games.get(&conn).map(|&(guest, _)| guest).filter(|&guest| self.guests[guest].game == Some(conn))
     }
 
     fn hash(&mut self, parcel: &Parcel) {

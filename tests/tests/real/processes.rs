@@ -113,6 +113,68 @@ fn children_come_as_rooms_need_them_up_to_the_most() -> Result<()> {
 }
 
 #[test]
+fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
+    const HOSTS: u32 = 4;
+    const ROOMS: usize = 40;
+    const EACH: usize = 10;
+    if std::env::var_os("AMBIT_SKIP_LOAD").is_some() {
+        println!("left out by --quick");
+        return Ok(());
+    }
+    let scratch = Scratch::new("evenly");
+    let server = Server::start(&scratch, &["--hosts", &format!("process:{HOSTS}")])?;
+    let hosts = server.children();
+    // In four waves: the way in is what costs most, and this is not about that.
+    let mut crowds = Vec::new();
+    for wave in 0..4 {
+        for room in ROOMS / 4 * wave..ROOMS / 4 * (wave + 1) {
+            let mut command = Command::new(real::binary("bots"));
+            scratch.confine(&mut command);
+            let (count, name, address) = (EACH.to_string(), format!("room{room}"), server.world.to_string());
+            command.args(["--count", &count, "--seconds", "60", "--json", "--room", &name, "--server", &address]);
+            // Light ones that hold still: the server does the same for them, but for their words.
+            command.args(["--full", "1", "--profile", "idle", "--param", "npcs=10", "--param", "size=60x60"]);
+            crowds.push(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
+        }
+        let in_by_now = (ROOMS / 4 * (wave + 1) * EACH) as f64;
+        server.await_metrics("a wave of bots", |metrics| metrics["ambit_host_players"] == in_by_now)?;
+    }
+    let metrics = server.metrics()?;
+    let by_host: Vec<f64> =
+        metrics.iter().filter(|(name, _)| name.starts_with("ambit_rooms_by_host{")).map(|(_, rooms)| *rooms).collect();
+    assert_eq!(by_host, vec![ROOMS as f64 / f64::from(HOSTS); HOSTS as usize], "rooms by host");
+    let before = (cpu_seconds(&hosts)?, cpu_seconds(&[server.id()])?, metrics["ambit_tick_seconds_count"]);
+    let began = now();
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let metrics = server.metrics()?;
+    let seconds = began.elapsed().as_secs_f64();
+    let cores = |now: f64, before: f64| (now - before) / seconds;
+    println!(
+        "{HOSTS} hosts, {ROOMS} rooms, {} bots: hosts {:.2} cores and {} MiB, lobby {:.3} cores and {} MiB, {:.0} ticks/s of {}",
+        ROOMS * EACH,
+        cores(cpu_seconds(&hosts)?, before.0),
+        hosts.iter().map(|host| resident_kib(*host)).sum::<Result<u64>>()? / 1_024,
+        cores(cpu_seconds(&[server.id()])?, before.1),
+        server.resident_kib()? / 1_024,
+        (metrics["ambit_tick_seconds_count"] - before.2) / seconds,
+        20 * ROOMS
+    );
+    let mut ages = Vec::new();
+    for bots in crowds {
+        let summary = summary(bots)?;
+        assert_eq!((&summary["connected"], &summary["errors"]), (&EACH.into(), &0.into()), "{summary}");
+        ages.push((summary["age_ms_p50"].as_u64(), summary["age_ms_p99"].as_u64()));
+    }
+    ages.sort_unstable();
+    println!(
+        "age of what is seen, p50 and p99 in ms, of the median room {:?}, of the worst {:?}",
+        ages[ROOMS / 2],
+        ages[ROOMS - 1]
+    );
+    Ok(())
+}
+
+#[test]
 fn the_children_die_with_their_parent() -> Result<()> {
     let scratch = Scratch::new("orphans");
     let server = Server::start(&scratch, &["--hosts", "process:2"])?;
@@ -155,4 +217,26 @@ fn summary(bots: std::process::Child) -> Result<Value> {
     let output = bots.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(serde_json::from_str(text.lines().last().unwrap_or_default())?)
+}
+
+/// User and system time of these processes so far.
+fn cpu_seconds(ids: &[u32]) -> Result<f64> {
+    let ticks = ids.iter().map(|id| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+        let times = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+        times.sum::<Result<u64, _>>().map_err(anyhow::Error::from)
+    });
+    Ok(ticks.sum::<Result<u64>>()? as f64 / 100.0)
+}
+
+fn resident_kib(id: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
+
+#[expect(clippy::disallowed_methods, reason = "for figures that are printed")]
+fn now() -> std::time::Instant {
+    std::time::Instant::now()
 }

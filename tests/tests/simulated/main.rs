@@ -9,6 +9,7 @@ mod cubes_players;
 mod determinism;
 mod fuzz_corpora;
 mod hiding;
+mod hosts;
 mod inputs;
 mod interest;
 mod late_join;

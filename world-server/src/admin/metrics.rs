@@ -61,6 +61,7 @@ impl Figures {
         out.counter("rooms_started", "Rooms started", lobby.rooms_started)?;
         out.gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
         out.counter("rooms_moved", "Rooms that lost their host and were to go on elsewhere", lobby.rooms_moved)?;
+        out.counter("rooms_condemned", "Rooms closed because they seem to kill their hosts", lobby.rooms_condemned)?;
         out.counter("crossings", "Players who have gone through a gate to another map", lobby.crossings)?;
         out.counter("hosts_refused", "Hosts that were refused", lobby.hosts_refused)?;
         out.counter("tickets_issued", "Tickets issued", lobby.tickets)?;
@@ -107,6 +108,7 @@ impl Figures {
         let late = "How long after their due time the newest 256 ticks began; of several hosts, the worst";
         out.recent("recent_tick_lateness_seconds", late, hosts.recent_lateness.unwrap_or_default())?;
         out.cores(self.0.hosts.iter().map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)))?;
+        out.rooms_by_host(self.0.hosts.iter().map(|(id, host)| (id.0.to_string(), host.stats.rooms)))?;
         let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
         out.counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
         out.drops(self.0.all_drops().iter())
@@ -173,6 +175,14 @@ impl Out<'_> {
         let TickFigures { p50_us, p99_us, max_us } = figures;
         for (quantile, us) in [("0.5", p50_us), ("0.99", p99_us), ("1", max_us)] {
             ConstGauge::new(f64::from(us) / 1e6).encode(encoder.encode_family(&[("quantile", quantile)])?)?;
+        }
+        Ok(())
+    }
+
+    fn rooms_by_host(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
+        let mut encoder = self.0.encode_descriptor("rooms_by_host", "Rooms of a host", None, MetricType::Gauge)?;
+        for (host, rooms) in hosts {
+            ConstGauge::new(f64::from(rooms)).encode(encoder.encode_family(&[("host", host)])?)?;
         }
         Ok(())
     }

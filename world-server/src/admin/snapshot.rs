@@ -18,6 +18,8 @@ pub(crate) struct Snapshot {
     /// Things dropped at a bounded queue, by `queue/reason`.
     pub(crate) drops: BTreeMap<String, u64>,
     pub(crate) draining: bool,
+    /// Of a server of a cluster: what it does there, for people, and whether it is in service.
+    pub(crate) role: Option<(String, bool)>,
 }
 
 impl Snapshot {

@@ -3,15 +3,15 @@
 //! `RoomSaved` and `RoomTick` go in as they come, a `Resume` comes out. Of a room one host is heard: the one that the lobby has placed it on.
 //! What another one says, that was given up and lives after all, is dropped.
 //!
-//! Bound: for each room its newest state, and the ticks since then, [`MOST_TICKS`] at most: of a room that has not said more for
+//! Bound: for each room its newest state, and the ticks since then, `MOST_TICKS` at most: of a room that has not said more for
 //! so long, nothing is known any more.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use ambit_proto::control::host::{HostToWorld, Resume, RoomSaved, RoomTick, host_to_world};
 use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
 
 use crate::lobby::HostId;
 
@@ -20,7 +20,7 @@ const MOST_TICKS: usize = 3_600;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct KeptRooms(Mutex<BTreeMap<RoomId, Kept>>);
+pub struct KeptRooms(Mutex<BTreeMap<RoomId, Kept>>);
 
 #[derive(Debug)]
 struct Kept {
@@ -28,33 +28,38 @@ struct Kept {
     saved: Option<RoomSaved>,
     ticks: Vec<RoomTick>,
     /// When the newest of them came.
-    heard: Instant,
+    heard: LocalTime,
 }
 
 impl KeptRooms {
     /// A room is to run at a host: from now on that one is heard.
-    pub(crate) fn place(&self, room: RoomId, host: HostId) {
+    pub fn place(&self, now: LocalTime, room: RoomId, host: HostId) {
         let mut rooms = self.rooms();
         match rooms.get_mut(&room) {
             Some(kept) => kept.host = host,
             None => {
-                rooms.insert(room, Kept { host, saved: None, ticks: Vec::new(), heard: now() });
+                rooms.insert(room, Kept { host, saved: None, ticks: Vec::new(), heard: now });
             }
         }
     }
 
+    /// A host says that it runs a room already: what was known of it may have gaps, and goes.
+    pub fn adopt(&self, now: LocalTime, room: RoomId, host: HostId) {
+        self.rooms().insert(room, Kept { host, saved: None, ticks: Vec::new(), heard: now });
+    }
+
     /// A room is gone for good.
-    pub(crate) fn forget(&self, room: RoomId) {
+    pub fn forget(&self, room: RoomId) {
         self.rooms().remove(&room);
     }
 
     /// Takes what a host has said of a room; gives back what is the lobby's business: that a room can go on elsewhere from now on, and
     /// whatever else it is.
-    pub(crate) fn take(&self, host: HostId, message: HostToWorld) -> Option<HostToWorld> {
+    pub fn take(&self, now: LocalTime, host: HostId, message: HostToWorld) -> Option<HostToWorld> {
         match message.body {
             Some(host_to_world::Body::RoomSaved(saved)) => {
                 let room = saved.room;
-                let first = self.hear(host, RoomId(room), |kept| {
+                let first = self.hear(now, host, RoomId(room), |kept| {
                     kept.ticks.clear();
                     kept.saved.replace(saved).is_none()
                 });
@@ -62,7 +67,7 @@ impl KeptRooms {
                 (first == Some(true)).then_some(HostToWorld { body: Some(host_to_world::Body::RoomSaved(news)) })
             }
             Some(host_to_world::Body::RoomTick(tick)) => {
-                self.hear(host, RoomId(tick.room), |kept| {
+                self.hear(now, host, RoomId(tick.room), |kept| {
                     if kept.ticks.len() >= MOST_TICKS {
                         (kept.saved, kept.ticks) = (None, Vec::new());
                     }
@@ -76,20 +81,30 @@ impl KeptRooms {
         }
     }
 
-    /// What a room was when it was last heard of, for the next host.
-    pub(crate) fn resume(&self, room: RoomId) -> Option<Resume> {
+    /// The lobby's order with what the room was when it was last heard of, for the next host; as it was given, if nothing is known.
+    pub fn resume(&self, now: LocalTime, room: RoomId, order: Resume) -> Resume {
         let rooms = self.rooms();
-        let Kept { saved, ticks, heard, .. } = rooms.get(&room)?;
-        let saved = saved.as_ref()?;
+        let known = rooms.get(&room).and_then(|kept| Some((kept.saved.as_ref()?, kept)));
+        let Some((saved, Kept { ticks, heard, .. })) = known else { return order };
         let last_us = ticks.last().map_or(saved.at_us, |tick| tick.at_us);
-        let now_us = last_us + heard.elapsed().as_micros() as u64;
-        Some(Resume { state: saved.state.clone(), ticks: ticks.clone(), now_us })
+        let now_us = last_us + now.since(*heard).as_micros() as u64;
+        Resume { state: saved.state.clone(), ticks: ticks.clone(), now_us, ..order }
     }
 
-    fn hear<T>(&self, host: HostId, room: RoomId, then: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+    /// How many rooms are known of.
+    pub fn len(&self) -> usize {
+        self.rooms().len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.rooms().is_empty()
+    }
+
+    fn hear<T>(&self, now: LocalTime, host: HostId, room: RoomId, then: impl FnOnce(&mut Kept) -> T) -> Option<T> {
         let mut rooms = self.rooms();
         let kept = rooms.get_mut(&room).filter(|kept| kept.host == host)?;
-        kept.heard = now();
+        kept.heard = now;
         Some(then(kept))
     }
 
@@ -98,15 +113,15 @@ impl KeptRooms {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a shell's clock")]
-fn now() -> Instant {
-    Instant::now()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use ambit_proto::control::host::{Member, Members};
+
     use super::*;
 
+    const NOW: LocalTime = LocalTime::ZERO;
     const ROOM: RoomId = RoomId(7);
     const FIRST: HostId = HostId(1);
     const SECOND: HostId = HostId(2);
@@ -114,45 +129,55 @@ mod tests {
     #[test]
     fn what_is_kept_is_the_newest_state_and_the_ticks_since() {
         let kept = KeptRooms::default();
-        kept.place(ROOM, FIRST);
-        assert!(kept.take(FIRST, tick(50)).is_none());
-        assert_eq!(kept.resume(ROOM), None, "ticks alone say nothing");
-        assert_eq!(kept.take(FIRST, saved(100, 1)), Some(bare()), "the lobby learns it once");
-        assert!(kept.take(FIRST, tick(150)).is_none() && kept.take(FIRST, tick(200)).is_none());
+        kept.place(NOW, ROOM, FIRST);
+        assert!(kept.take(NOW, FIRST, tick(50)).is_none());
+        assert_eq!(resume_at(&kept, NOW), None, "ticks alone say nothing");
+        assert_eq!(kept.take(NOW, FIRST, saved(100, 1)), Some(bare()), "the lobby learns it once");
+        assert!(kept.take(NOW, FIRST, tick(150)).is_none() && kept.take(NOW, FIRST, tick(200)).is_none());
         assert_eq!(told(&kept), (vec![1], vec![150, 200]));
-        assert_eq!(kept.take(FIRST, saved(200, 2)), None);
-        assert!(kept.take(FIRST, tick(250)).is_none());
+        assert_eq!(kept.take(NOW, FIRST, saved(200, 2)), None);
+        assert!(kept.take(NOW, FIRST, tick(250)).is_none());
         assert_eq!(told(&kept), (vec![2], vec![250]));
-        assert!(kept.resume(ROOM).is_some_and(|resume| resume.now_us >= 250_000));
+        assert!(resume_at(&kept, NOW + Duration::from_millis(7)).is_some_and(|resume| resume.now_us == 257_000));
         kept.forget(ROOM);
-        assert_eq!(kept.resume(ROOM), None);
+        assert_eq!(resume_at(&kept, NOW), None);
     }
 
     #[test]
     fn a_host_that_has_lost_a_room_is_not_heard_any_more() {
         let kept = KeptRooms::default();
-        kept.place(ROOM, FIRST);
-        kept.take(FIRST, saved(100, 1));
-        kept.place(ROOM, SECOND);
-        kept.take(FIRST, saved(900, 9));
-        kept.take(FIRST, tick(950));
-        kept.take(SECOND, tick(150));
+        kept.place(NOW, ROOM, FIRST);
+        kept.take(NOW, FIRST, saved(100, 1));
+        kept.place(NOW, ROOM, SECOND);
+        kept.take(NOW, FIRST, saved(900, 9));
+        kept.take(NOW, FIRST, tick(950));
+        kept.take(NOW, SECOND, tick(150));
         assert_eq!(told(&kept), (vec![1], vec![150]));
     }
 
     #[test]
     fn ticks_without_end_are_not_kept() {
         let kept = KeptRooms::default();
-        kept.place(ROOM, FIRST);
-        kept.take(FIRST, saved(0, 1));
+        kept.place(NOW, ROOM, FIRST);
+        kept.take(NOW, FIRST, saved(0, 1));
         for at in 0..=MOST_TICKS as u64 {
-            kept.take(FIRST, tick(at));
+            kept.take(NOW, FIRST, tick(at));
         }
-        assert_eq!(kept.resume(ROOM), None);
+        assert_eq!(resume_at(&kept, NOW), None);
+    }
+
+    fn resume_at(kept: &KeptRooms, now: LocalTime) -> Option<Resume> {
+        let order = Resume {
+            members: Some(Members { members: vec![Member { player: 3, name: "ann".into() }] }),
+            ..Resume::default()
+        };
+        let resume = kept.resume(now, ROOM, order.clone());
+        assert_eq!(resume.members, order.members);
+        (resume != order).then_some(resume)
     }
 
     fn told(kept: &KeptRooms) -> (Vec<u8>, Vec<u64>) {
-        let resume = kept.resume(ROOM).expect("a room that is kept");
+        let resume = resume_at(kept, NOW).expect("a room that is kept");
         (resume.state, resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect())
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix::Addr;
 use ambit_game_server::carrier::world_end_over;
 use ambit_proto::codes::{self, ErrorCode};
-use quinn::{Connection, VarInt};
+use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
 
 use super::Attended;
@@ -18,8 +18,9 @@ use crate::lobby::Origin;
 /// How long a new connection may take to open its stream.
 const STREAM_WITHIN: Duration = Duration::from_secs(5);
 
-/// Serves a host's connection to its end.
-pub(crate) async fn serve(connection: Connection, key: String, world: Addr<WorldServer>) {
+/// Serves a host's connection to its end. One that does not end by the host's own will may leave it with a lease: nobody hears of the end
+/// before that is over, which is within `silence`.
+pub(crate) async fn serve(connection: Connection, key: String, silence: Duration, world: Addr<WorldServer>) {
     let remote = connection.remote_address();
     let Ok(Ok((output, input))) = tokio::time::timeout(STREAM_WITHIN, connection.accept_bi()).await else {
         return close(&connection, ErrorCode::Idle);
@@ -39,7 +40,7 @@ pub(crate) async fn serve(connection: Connection, key: String, world: Addr<World
     };
     match Attended::introduce(link, world, Origin::Remote, admit).await {
         Ok(attended) => {
-            attended.attend(|| async { "its connection ended".to_owned() }).await;
+            attended.attend(|| ended(&connection, silence)).await;
             close(&connection, ErrorCode::ErrorUnspecified);
         }
         Err(reason) => {
@@ -49,8 +50,23 @@ pub(crate) async fn serve(connection: Connection, key: String, world: Addr<World
     }
 }
 
+async fn ended(connection: &Connection, silence: Duration) -> String {
+    let dials_again = VarInt::from_u32(ErrorCode::TryAgain as u32);
+    match connection.close_reason() {
+        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == dials_again => {}
+        None
+        | Some(ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed | ConnectionError::Reset) => {
+            return "its connection ended".to_owned();
+        }
+        Some(_) => {}
+    }
+    // It keeps its rooms for a while, and may be back with them before that is over.
+    tokio::time::sleep(silence).await;
+    "its connection broke".to_owned()
+}
+
 /// Compares digests, so that the time that it takes tells nothing about the secret.
-fn same_secret(shown: &[u8], secret: &[u8]) -> bool {
+pub(crate) fn same_secret(shown: &[u8], secret: &[u8]) -> bool {
     digest(&SHA256, shown).as_ref() == digest(&SHA256, secret).as_ref()
 }
 

@@ -23,6 +23,8 @@ pub struct LobbyConfig {
     pub open_within: Duration,
     /// How long a host may be silent before it counts as hung. Hosts are heard every 250 ms.
     pub host_silence: Duration,
+    /// Whether what the lobby knows is recorded, so that another WorldServer can go on with it.
+    pub directory: bool,
     /// The children that the server keeps; none where rooms run elsewhere.
     pub children: Children,
     /// Which host gets the next room.
@@ -57,6 +59,7 @@ impl Default for LobbyConfig {
             idle: Some(Duration::from_mins(10)),
             open_within: Duration::from_secs(10),
             host_silence: Duration::from_secs(2),
+            directory: false,
             children: Children::default(),
             placement: Policy::default(),
             max_connections: 10_000,

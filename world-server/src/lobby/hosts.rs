@@ -1,18 +1,19 @@
 //! Where rooms can run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::control::host::{HostReady, HostStats};
 use ambit_proto::host::VERSION;
 use ambit_proto::time::LocalTime;
 
 use super::output::HostId;
-use super::placement::{Candidate, Measured};
+use super::placement::{Booked, Candidate, Measured};
 use super::room::Rooms;
 
 /// Host name and port, with room to spare; it travels in each ticket.
 const MAX_ADDRESS_BYTES: usize = 255;
 const SHA256_BYTES: usize = 32;
+const MAX_INSTANCE_BYTES: usize = 16;
 
 /// A host that said it is ready.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Host {
     pub label: String,
     /// Threads that run rooms at the same time.
     pub cores: u32,
+    /// The process, in bytes of its own choosing; empty if it can't come back.
+    pub instance: Vec<u8>,
     /// Its latest counters.
     pub stats: HostStats,
     /// What its reports say of its load.
@@ -57,6 +60,9 @@ impl TryFrom<HostReady> for Host {
         if ready.address.is_empty() || ready.address.len() > MAX_ADDRESS_BYTES {
             return Err(format!("an address has 1 to {MAX_ADDRESS_BYTES} bytes, not {}", ready.address.len()));
         }
+        if ready.instance.len() > MAX_INSTANCE_BYTES {
+            return Err(format!("an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}", ready.instance.len()));
+        }
         if ready.certificate_sha256.len() != SHA256_BYTES {
             return Err(format!("a SHA-256 has {SHA256_BYTES} bytes, not {}", ready.certificate_sha256.len()));
         }
@@ -66,6 +72,7 @@ impl TryFrom<HostReady> for Host {
             capacity: ready.capacity,
             label: ready.label,
             cores: ready.cores.max(1),
+            instance: ready.instance,
             stats: HostStats::default(),
             measured: Measured::default(),
             leaving: false,
@@ -78,6 +85,9 @@ pub(super) struct Hosts {
     ready: BTreeMap<HostId, Host>,
     /// Of those that are ready or about to be.
     known: BTreeMap<HostId, Known>,
+    last_id: u64,
+    /// Those that may have changed since [`Self::take_touched`].
+    touched: BTreeSet<HostId>,
 }
 
 /// What is known of a host beside what it says.
@@ -85,20 +95,59 @@ pub(super) struct Hosts {
 struct Known {
     origin: Origin,
     heard_at: LocalTime,
+    /// It was another lobby's, and has not come to this one yet.
+    absent: bool,
 }
 
 impl Hosts {
     /// A host will soon be ready.
     pub(super) fn expect(&mut self, now: LocalTime, id: HostId, origin: Origin) {
-        self.known.insert(id, Known { origin, heard_at: now });
+        self.last_id = self.last_id.max(id.0);
+        self.known.insert(id, Known { origin, heard_at: now, absent: false });
+    }
+
+    /// A host of another lobby may come to this one. Until then it gets no rooms.
+    pub(super) fn expect_back(&mut self, now: LocalTime, id: HostId, host: Host) {
+        self.known.insert(id, Known { origin: Origin::Remote, heard_at: now, absent: true });
+        self.ready.insert(id, Host { leaving: true, ..host });
+    }
+
+    /// The process of that name.
+    pub(super) fn called(&self, instance: &[u8]) -> Option<HostId> {
+        self.iter().find(|(_, host)| !instance.is_empty() && host.instance == instance).map(|(id, _)| id)
+    }
+
+    pub(super) fn is_absent(&self, id: HostId) -> bool {
+        self.known.get(&id).is_some_and(|known| known.absent)
+    }
+
+    /// Whether another lobby could go on with what runs there.
+    pub(super) fn can_come_back(&self, id: HostId) -> bool {
+        self.origin(id) == Origin::Remote && self.get(id).is_some_and(|host| !host.instance.is_empty())
+    }
+
+    /// The highest number that a host may have had.
+    pub(super) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    pub(super) fn skip_to(&mut self, last_id: u64) {
+        self.last_id = self.last_id.max(last_id);
+    }
+
+    /// Those that may have changed since the last call, those that are gone among them.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<HostId> {
+        std::mem::take(&mut self.touched)
     }
 
     /// A host is ready, or says something else about itself than before.
     pub(super) fn add(&mut self, id: HostId, host: Host) {
+        self.touched.insert(id);
         self.ready.insert(id, host);
     }
 
     pub(super) fn remove(&mut self, id: HostId) {
+        self.touched.insert(id);
         self.ready.remove(&id);
         self.known.remove(&id);
     }
@@ -140,8 +189,9 @@ impl Hosts {
         self.ready.iter().map(|(id, host)| (*id, host))
     }
 
+    /// Those that are there.
     pub(super) fn len(&self) -> usize {
-        self.ready.len()
+        self.ready.keys().filter(|id| !self.is_absent(**id)).count()
     }
 
     /// The hosts that rooms may be given to, in the order in which they came. Cost: a look at each room.
@@ -153,13 +203,11 @@ impl Hosts {
 }
 
 /// Rooms and players by host, as the lobby has them.
-fn booked(rooms: &Rooms) -> BTreeMap<HostId, (u32, u32)> {
-    let mut booked: BTreeMap<HostId, (u32, u32)> = BTreeMap::new();
+fn booked(rooms: &Rooms) -> BTreeMap<HostId, Booked> {
+    let mut booked: BTreeMap<HostId, Booked> = BTreeMap::new();
     for room in rooms.iter() {
         if let Some(host) = room.hosted_by() {
-            let (rooms, players) = booked.entry(host).or_default();
-            *rooms += 1;
-            *players += room.crowd();
+            booked.entry(host).or_default().add(room.crowd());
         }
     }
     booked

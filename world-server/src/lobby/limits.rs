@@ -71,6 +71,11 @@ impl Creations {
         self.0.push_back(Creation { at: now, key, room });
     }
 
+    /// Keys that are remembered, and what they made, the oldest first.
+    pub(super) fn remembered(&self) -> impl Iterator<Item = (Option<CreationKey>, RoomId)> + '_ {
+        self.0.iter().map(|creation| (creation.key, creation.room))
+    }
+
     fn forget(&mut self, now: LocalTime) {
         while self.0.front().is_some_and(|oldest| oldest.at + Self::MEMORY < now) {
             self.0.pop_front();

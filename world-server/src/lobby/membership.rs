@@ -23,7 +23,7 @@ const READY_VALUES: [&str; 2] = ["optional", "required"];
 
 impl Lobby {
     /// Makes a room; its maker is in it as its host. A repeated request gets the first one's room, as it is now; when
-    /// that room is gone, it is an error rather than a second room.
+    /// that room is gone, or the player has left it, it is an error rather than a second room.
     pub(super) fn create_room(
         &mut self,
         now: LocalTime,
@@ -31,14 +31,18 @@ impl Lobby {
         create: CreateRoom,
     ) -> Result<Answer, Refusal> {
         if let Some(room) = create.key.and_then(|key| self.players.at_mut(player).creations.made_by(now, key)) {
-            let room = self.rooms.get(room).ok_or_else(|| {
-                Refusal::new(ErrorCode::NoSuchRoom, format!("room {room}, which this key made, is gone; use a new key"))
+            // To its maker the answer means that it is in.
+            let made = self.rooms.get(room).filter(|_| self.players.at(player).room == Some(room));
+            let made = made.ok_or_else(|| {
+                let message = format!("room {room}, which this key made, is gone, or you have left it; use a new key");
+                Refusal::new(ErrorCode::NoSuchRoom, message)
             })?;
-            return Ok(created(room));
+            return Ok(created(made));
         }
         self.check_in_no_room(player)?;
         self.check_creation(&create)?;
         self.check_room_limits(now, player)?;
+        self.check_directory()?;
 
         let key = create.key;
         let room = self.rooms.add(player, create);
@@ -146,8 +150,7 @@ impl Lobby {
 
     /// Ends a room, and tells its members and the host that it runs on.
     pub(super) fn dissolve(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
-        let hosted_by = self.rooms.get(id).and_then(Room::hosted_by);
-        if let Some(host) = hosted_by {
+        if let Some(host) = self.host_that_hears(id) {
             let close = CloseRoom { room: id.0, reason: why.code.into() };
             self.outbox.host(host, world_to_host::Body::CloseRoom(close));
         }
@@ -175,6 +178,7 @@ impl Lobby {
         }
         self.outbox.broadcast(conns, room_left(id, why));
         self.timers.cancel(Timer::Opening(id));
+        self.timers.cancel(Timer::Trial(id));
         self.timers.cancel(Timer::Roster(id));
         self.mark_listing(now, id);
     }
@@ -275,6 +279,15 @@ impl Lobby {
             return refuse(format!("a player may make {} rooms a minute; wait a little", self.config.rooms_per_minute));
         }
         Ok(())
+    }
+
+    /// Whether rooms can be made and started: what is confirmed has to be known to the other servers.
+    pub(super) fn check_directory(&self) -> Result<(), Refusal> {
+        if self.directory_works {
+            return Ok(());
+        }
+        let message = "the servers' directory (NATS) can't be written at the moment; try again in a few seconds";
+        Err(Refusal::new(ErrorCode::TryAgain, message))
     }
 
     /// Whether the player may come in, seats aside.

@@ -3,26 +3,31 @@
 //! Of a room that is kept (`Room::kept`) the shell holds all that the next host has to know, and adds it to the order. Members keep their seats
 //! and get a ticket to the new place. Without a host that takes it, a room waits for one until the time for an opening is over.
 //!
-//! A room that loses its host again so soon after it was taken up may be what kills them: it is closed, so that it does not take all
-//! the others along for ever. (What kills a host by the room's own doing does so again at the same place, and that is where the next
-//! host begins.)
+//! A room that loses its host again soon after it was taken up, or twice before it was, may be what kills them. If it was alone there, it is:
+//! it is closed, so that it does not take all the others along for ever. (What kills a host by the room's own doing does so again at the same
+//! place, and that is where the next host begins.) If there were others, any of these rooms may be the one: each of them is a *suspect*, and
+//! gets a host that no other suspect has and that takes no other room for a while, an idle one if there is one. Those for which there is none
+//! wait. The suspect that loses that host too is closed; the others are none any more, once they have run there for long enough.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{Resume, RoomOpened};
+use ambit_proto::control::host::{Member, Members, Resume, RoomOpened};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
 use super::Lobby;
-use super::output::HostId;
+use super::output::{HostId, Output};
 use super::refusal::Refusal;
-use super::room::Phase;
+use super::room::{Phase, Room};
 use super::running::shown;
 use super::timers::Timer;
 
-/// Who loses a second host within that time after it was taken up is not given to a third one.
+/// Who loses a second host within that time after it was taken up may be what kills them.
 const TOO_SOON: Duration = Duration::from_secs(3);
+/// As may be who has lost so many before they could go on with it: one may have been as good as dead when it was told to.
+const UNOPENED: u32 = 2;
 
 impl Lobby {
     /// A host has said enough of a room for it to go on elsewhere.
@@ -34,21 +39,41 @@ impl Lobby {
 
     /// A host is gone: its rooms go on elsewhere, or their players are in the lobby, with the reason.
     pub(super) fn lose_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
-        let lost = self.rooms.iter().filter(|room| room.hosted_by() == Some(host));
-        for id in lost.map(|room| room.id).collect::<Vec<_>>() {
+        let lost = self.rooms.iter().filter(|room| room.hosted_by() == Some(host)).map(|room| room.id);
+        let lost: Vec<RoomId> = lost.collect();
+        let mut fresh = Vec::new();
+        for &id in &lost {
+            let room = self.rooms.at_mut(id);
+            room.unopened += u32::from(room.phase == Phase::Moving { host: Some(host) });
+            let too_soon = room.taken_up_at.is_some_and(|at| now.since(at) < TOO_SOON);
+            if too_soon || room.unopened >= UNOPENED {
+                fresh.push(id);
+            }
+        }
+        let guilty = match fresh[..] {
+            [only] if lost.len() == 1 || self.rooms.at(only).suspect => Some(only),
+            _ => None,
+        };
+        for id in lost {
             // A world that ends takes its other maps along, and the last player on a map its world.
             let Some(room) = self.rooms.get_mut(id) else { continue };
-            let again = room.taken_up_at.is_some_and(|at| now.since(at) < TOO_SOON);
-            let end = if again {
-                format!(". It is the second one within {} s, so the room is closed", TOO_SOON.as_secs())
+            let end = if guilty == Some(id) {
+                ". It is the second one in a row that this room alone can have killed, so the room is closed"
             } else {
-                String::new()
+                ""
             };
             let message = format!("the game server that ran room {id} is gone: {}{end}", shown(reason));
-            if again || !room.kept || !room.is_running() || self.draining {
+            if guilty == Some(id) || !room.kept || !room.is_running() || self.draining {
+                if guilty == Some(id) {
+                    tracing::error!(room = id.0, game = room.game, "a room seems to kill its hosts; it is closed");
+                    self.counters.rooms_condemned += 1;
+                    self.condemn(id);
+                }
                 self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));
             } else {
-                room.phase = Phase::Moving { host: None };
+                room.suspect |= fresh.contains(&id);
+                (room.phase, room.taken_up_at) = (Phase::Moving { host: None }, None);
+                self.timers.cancel(Timer::Trial(id));
                 self.timers.set(Timer::Opening(id), now + self.config.open_within);
                 self.counters.rooms_moved += 1;
             }
@@ -56,14 +81,69 @@ impl Lobby {
         self.place_homeless(now);
     }
 
+    /// What is known of a room that seems to kill its hosts is to be looked at.
+    fn condemn(&mut self, id: RoomId) {
+        let order = self.order_of(id, Some(self.resume_of(id)));
+        self.outbox.push(Output::Condemn { order });
+    }
+
     /// Gives the rooms that have lost their host to others, as far as these take them.
     pub(super) fn place_homeless(&mut self, now: LocalTime) {
         let homeless = self.rooms.iter().filter(|room| room.phase == Phase::Moving { host: None });
         for id in homeless.map(|room| room.id).collect::<Vec<_>>() {
-            let room = self.rooms.at(id);
-            let Some(host) = self.placement.place(room.wish(), &self.hosts.candidates(&self.rooms)) else { return };
+            let apart = self.hosts_apart();
+            let Some(host) = self.place(id, &apart) else {
+                if !apart.is_empty() {
+                    // Its turn comes.
+                    self.timers.set(Timer::Opening(id), now + self.config.open_within);
+                }
+                continue;
+            };
+            let resume = self.resume_of(id);
             self.rooms.at_mut(id).phase = Phase::Moving { host: Some(host) };
-            self.order_open(now, id, host, Some(Resume::default()));
+            self.order_open(now, id, host, Some(resume));
+        }
+    }
+
+    /// The lobby's part of what the next host has to know. What was said to the last one of who has left, or is called otherwise, may have
+    /// died with it.
+    fn resume_of(&self, id: RoomId) -> Resume {
+        Resume { members: Some(self.members_on(id)), ..Resume::default() }
+    }
+
+    /// Who sits there, and how they are called now.
+    pub(super) fn members_on(&self, id: RoomId) -> Members {
+        let name = |player| self.players.at(player).name().as_str().to_owned();
+        let members = self.who_is_on(id).into_iter();
+        Members { members: members.map(|player| Member { player: player.0, name: name(player) }).collect() }
+    }
+
+    /// A host for a room: none of those that a suspect has, and for a suspect an idle one, if there is one.
+    pub(super) fn place(&self, id: RoomId, apart: &BTreeSet<HostId>) -> Option<HostId> {
+        let room = self.rooms.at(id);
+        let mut hosts = self.hosts.candidates(&self.rooms);
+        hosts.retain(|host| !apart.contains(&host.host));
+        if room.suspect && hosts.iter().any(|host| host.rooms == 0 && host.has_room()) {
+            hosts.retain(|host| host.rooms == 0);
+        }
+        self.placement.place(room.wish(), &hosts)
+    }
+
+    /// A host for a room that begins. Where there is no other, one that is to be left alone will do: nobody waits for long.
+    pub(super) fn place_new(&self, id: RoomId) -> Option<HostId> {
+        self.place(id, &self.hosts_apart()).or_else(|| self.place(id, &BTreeSet::new()))
+    }
+
+    /// The hosts that a suspect has.
+    pub(super) fn hosts_apart(&self) -> BTreeSet<HostId> {
+        self.rooms.iter().filter(|room| room.suspect).filter_map(Room::hosted_by).collect()
+    }
+
+    /// A suspect has run at its host for long enough.
+    pub(super) fn trial_over(&mut self, now: LocalTime, id: RoomId) {
+        if let Some(room) = self.rooms.get_mut(id) {
+            room.suspect = false;
+            self.place_homeless(now);
         }
     }
 
@@ -79,7 +159,10 @@ impl Lobby {
             let message = format!("no other game server could go on with room {id}: {}", shown(&error.message));
             return self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));
         }
-        (room.phase, room.taken_up_at) = (Phase::Running { host: from }, Some(now));
+        (room.phase, room.taken_up_at, room.unopened) = (Phase::Running { host: from }, Some(now), 0);
+        if room.suspect {
+            self.timers.set(Timer::Trial(id), now + TOO_SOON);
+        }
         for player in self.who_is_on(id) {
             self.send_ticket(now, player);
         }

@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::host::{WorldToHost, world_to_host};
+use ambit_proto::control::host::{OpenRoom, WorldToHost, world_to_host};
 use ambit_proto::control::world::{Goodbye, WorldToClient, world_to_client::Body};
 use ambit_proto::ids::RoomId;
 
+use super::records::Key;
 use super::refusal::Refusal;
 
 /// One lobby connection. The shell numbers them and never uses a number twice.
@@ -66,10 +67,29 @@ pub enum Output {
         /// Which one.
         host: HostId,
     },
+    /// A room seems to kill its hosts: keep what is known of it, as the next host would get it, for people to look at.
+    Condemn {
+        /// What the next host would be told, with a `Resume` that wants what was kept of the room filled in.
+        order: OpenRoom,
+    },
     /// Forget what hosts have said of a room: it is gone.
     Forget {
         /// Which one.
         room: RoomId,
+    },
+    /// The host runs the room, as another WorldServer had it: what it says of the room is to be kept.
+    Adopt {
+        /// Which room.
+        room: RoomId,
+        /// Where it runs.
+        host: HostId,
+    },
+    /// Write to the directory. What was put out before in the same call confirms it; so does no call after it.
+    Record {
+        /// What it is of.
+        key: Key,
+        /// All that is known of that; `None` when it is gone.
+        value: Option<Vec<u8>>,
     },
     /// Keep so many children: start those that are missing; those too many were told to end.
     Children(u32),

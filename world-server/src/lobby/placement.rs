@@ -18,12 +18,34 @@ const ROOM_PERMILLE: u32 = 1;
 const PLAYER_PERMILLE: u32 = 1;
 /// A host that uses more than this share of its cores gets a room only where none uses less: what is left is for players who come.
 const BUSY_PERMILLE: u32 = 700;
+/// Hosts that use less than this are alike: who comes in just now costs some for a second or two.
+const LITTLE_PERMILLE: u32 = 300;
 /// What a host may send to be counted as full, in bytes a second: a line of 1 Gbit/s.
 const FULL_BYTES_PER_S: f32 = 125_000_000.0;
 /// A host whose ticks begin so late (p99) is busy, whatever else it says: half a tick of 20 Hz.
 const LATE_US: u32 = 25_000;
 /// What the newest report counts beside those before.
 const NEWEST: f32 = 0.5;
+
+/// A room has as many players before long: rooms that begin one after the other would else all go where the last ones are empty yet.
+const EXPECTED_PLAYERS: u32 = 10;
+
+/// What the lobby's books say of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Booked {
+    rooms: u32,
+    players: u32,
+    expected: u32,
+}
+
+impl Booked {
+    /// Another room, with so many players.
+    pub(super) fn add(&mut self, players: u32) {
+        self.rooms += 1;
+        self.players += players;
+        self.expected += players.max(EXPECTED_PLAYERS);
+    }
+}
 
 /// What is to be placed.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +71,8 @@ pub struct Candidate {
     pub rooms: u32,
     /// Players in them.
     pub players: u32,
+    /// Players that are to be expected in them before long.
+    pub expected: u32,
     /// What its rooms and players are known to cost, in thousandths of what it can carry.
     pub booked_permille: u32,
     /// What it has to carry, booked or measured, whichever is more.
@@ -57,11 +81,12 @@ pub struct Candidate {
 
 impl Candidate {
     /// A host with these rooms and players.
-    pub(super) fn new(id: HostId, host: &Host, (rooms, players): (u32, u32)) -> Self {
+    pub(super) fn new(id: HostId, host: &Host, booked: Booked) -> Self {
+        let Booked { rooms, players, expected } = booked;
         let booked = rooms * ROOM_PERMILLE + players * PLAYER_PERMILLE;
         let booked_permille = booked / host.cores.max(1);
         let load_permille = booked_permille.max(host.measured.permille);
-        Candidate { host: id, capacity: host.capacity, rooms, players, booked_permille, load_permille }
+        Candidate { host: id, capacity: host.capacity, rooms, players, expected, booked_permille, load_permille }
     }
 
     /// Whether it takes another room.
@@ -109,9 +134,11 @@ impl Placement for MeasuredLoad {
     }
 }
 
-/// By load in tenths, since no measurement is the same twice; then players, then rooms; the one that came first of several.
+/// By load in tenths, since no measurement is the same twice, and what is little comes and goes; then players, those who are expected first, then rooms;
+/// the one that came first of several.
 fn least<'a>(hosts: impl Iterator<Item = &'a Candidate>) -> Option<HostId> {
-    hosts.min_by_key(|host| (host.load_permille / 100, host.players, host.rooms, host.host)).map(|host| host.host)
+    let load = |host: &Candidate| if host.load_permille < LITTLE_PERMILLE { 0 } else { host.load_permille / 100 };
+    hosts.min_by_key(|host| (load(host), host.expected, host.players, host.rooms, host.host)).map(|host| host.host)
 }
 
 /// What a host's reports say of its load.
@@ -153,10 +180,27 @@ mod tests {
         for _ in 0..40 {
             let place = MeasuredLoad { spread: 4 }.place(WISH, &hosts).expect("a place");
             let host = hosts.iter_mut().find(|host| host.host == place).expect("one of them");
-            (host.rooms, host.players) = (host.rooms + 1, host.players + 10);
+            (host.rooms, host.players, host.expected) = (host.rooms + 1, host.players + 10, host.expected + 10);
             host.load_permille = host.rooms + host.players;
         }
         assert!(hosts.iter().all(|host| (host.rooms, host.players) == (10, 100)), "{hosts:?}");
+    }
+
+    #[test]
+    fn rooms_that_begin_one_after_the_other_spread_evenly_whoever_is_in_already_and_whatever_little_that_costs() {
+        let mut booked = [Booked::default(); 4];
+        for room in 0..40_u32 {
+            let hosts = (1..=4).zip(&booked).map(|(id, of)| {
+                let Booked { rooms, players, expected } = *of;
+                // Some are measured while many come in.
+                let load_permille = room * 37 % LITTLE_PERMILLE;
+                Candidate { rooms, players, expected, load_permille, ..candidate(id, 0, 0) }
+            });
+            let place = MeasuredLoad { spread: 4 }.place(WISH, &hosts.collect::<Vec<_>>()).expect("a place");
+            // Some rooms are full at once, others not yet.
+            booked[place.0 as usize - 1].add(room * 7 % 11);
+        }
+        assert_eq!(booked.map(|of| of.rooms), [10; 4]);
     }
 
     #[test]
@@ -201,6 +245,15 @@ mod tests {
     const WISH: Wish<'_> = Wish { game: "field", players: 10, world: RoomId(1), map: 0 };
 
     fn candidate(id: u64, rooms: u32, players: u32) -> Candidate {
-        Candidate { host: HostId(id), capacity: 64, rooms, players, booked_permille: 0, load_permille: rooms + players }
+        let load_permille = rooms + players;
+        Candidate {
+            host: HostId(id),
+            capacity: 64,
+            rooms,
+            players,
+            expected: players,
+            booked_permille: 0,
+            load_permille,
+        }
     }
 }

@@ -6,7 +6,7 @@
 //!    it: when a connection breaks before the welcome arrives, the client comes back with the token before.
 //! 3. A player's id is never used again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::ids::{PlayerId, RoomId};
 
@@ -40,6 +40,14 @@ impl Player {
     }
 }
 
+/// What is known of a player beside the id and the room.
+pub(super) struct Kept {
+    pub(super) name: PlayerName,
+    pub(super) token: ResumeToken,
+    pub(super) previous_token: Option<ResumeToken>,
+    pub(super) creations: Creations,
+}
+
 /// Another player is called that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NameTaken;
@@ -50,11 +58,20 @@ pub(super) struct Players {
     by_token: BTreeMap<ResumeToken, PlayerId>,
     entropy: Entropy,
     last_id: u64,
+    /// Those that may have changed since [`Players::take_touched`].
+    touched: BTreeSet<PlayerId>,
 }
 
 impl Players {
     pub(super) fn new(entropy: Entropy) -> Self {
-        Self { by_id: BTreeMap::new(), by_name: BTreeMap::new(), by_token: BTreeMap::new(), entropy, last_id: 0 }
+        Self {
+            by_id: BTreeMap::new(),
+            by_name: BTreeMap::new(),
+            by_token: BTreeMap::new(),
+            entropy,
+            last_id: 0,
+            touched: BTreeSet::new(),
+        }
     }
 
     /// Unpredictable bytes.
@@ -68,6 +85,7 @@ impl Players {
         let id = PlayerId(self.last_id);
         let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
         let token = self.entropy();
+        self.touched.insert(id);
         self.by_name.insert(name.key(), id);
         self.by_token.insert(token, id);
         let player = Player {
@@ -84,7 +102,45 @@ impl Players {
         id
     }
 
+    /// Puts in a player who came to another lobby, and is away; ids of new ones come after `last_id`. Nothing of it if the name or a token
+    /// is another one's, which no lobby would have let happen.
+    pub(super) fn put(&mut self, id: PlayerId, kept: Kept, config: &LobbyConfig) {
+        let tokens = [Some(kept.token), kept.previous_token];
+        let taken = |token: &ResumeToken| self.by_token.contains_key(token);
+        if !self.is_free(&kept.name) || tokens.iter().flatten().any(taken) {
+            return;
+        }
+        self.by_name.insert(kept.name.key(), id);
+        self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
+        let player = Player {
+            id,
+            conn: None,
+            room: None,
+            creations: kept.creations,
+            chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
+            name: kept.name,
+            token: kept.token,
+            previous_token: kept.previous_token,
+        };
+        self.by_id.insert(id, player);
+    }
+
+    /// The highest id that may have been given.
+    pub(super) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    pub(super) fn skip_to(&mut self, last_id: u64) {
+        self.last_id = self.last_id.max(last_id);
+    }
+
+    /// Those that may have changed since the last call, those that are gone among them.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<PlayerId> {
+        std::mem::take(&mut self.touched)
+    }
+
     pub(super) fn remove(&mut self, id: PlayerId) {
+        self.touched.insert(id);
         let Some(player) = self.by_id.remove(&id) else { return };
         self.by_name.remove(&player.name.key());
         self.by_token.remove(&player.token);
@@ -103,6 +159,7 @@ impl Players {
     }
 
     pub(super) fn at_mut(&mut self, id: PlayerId) -> &mut Player {
+        self.touched.insert(id);
         self.by_id.get_mut(&id).expect("connections and seats belong to players")
     }
 
@@ -133,6 +190,10 @@ impl Players {
 
     pub(super) fn token(&self, id: PlayerId) -> ResumeToken {
         self.at(id).token
+    }
+
+    pub(super) fn previous_token(&self, id: PlayerId) -> Option<ResumeToken> {
+        self.at(id).previous_token
     }
 
     pub(super) fn rename(&mut self, id: PlayerId, name: PlayerName) -> Result<(), NameTaken> {

@@ -155,6 +155,7 @@ mod tests {
     }
 
     fn candidate(id: u64, rooms: u32) -> Candidate {
-        Candidate { host: HostId(id), capacity: 64, rooms, players: 0, booked_permille: rooms, load_permille: rooms }
+        let (players, expected, booked_permille, load_permille) = (0, 0, rooms, rooms);
+        Candidate { host: HostId(id), capacity: 64, rooms, players, expected, booked_permille, load_permille }
     }
 }

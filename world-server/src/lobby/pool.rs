@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::control::host::{Drain, world_to_host};
+use ambit_proto::control::host::{Beat, Drain, Heard, world_to_host};
 use ambit_proto::time::LocalTime;
 
 use super::hosts::Origin;
@@ -99,6 +99,9 @@ impl Lobby {
         let again_at = if now.since(due) > STALLED {
             // Nobody asked this lobby anything for a while: it was stopped itself, and what hosts said waits to be heard.
             now + silence
+        } else if self.hosts.is_absent(id) {
+            // It had until now to come back.
+            now
         } else {
             heard_at + silence
         };
@@ -110,7 +113,22 @@ impl Lobby {
         self.hosts.retire(id);
         self.outbox.push(Output::Forsake { host: id });
         self.lose_rooms_of(now, id, &reason);
+        if self.hosts.is_absent(id) {
+            self.hosts.remove(id);
+        }
     }
+
+    /// A host is told which of its signs of life has come: its lease begins anew.
+    pub(super) fn hear_beat(&mut self, id: HostId, beat: Beat) {
+        if self.hosts.origin(id) == Origin::Remote {
+            self.outbox.host(id, world_to_host::Body::Heard(Heard { number: beat.number }));
+        }
+    }
+}
+
+/// How long a host may serve players after a sign of life that was heard: it stops before its rooms are given away, also if clocks drift.
+pub(super) fn lease_for(silence: Duration) -> Duration {
+    silence * 3 / 4
 }
 
 /// A timer that comes so late says that this process was stopped or starved.

@@ -58,6 +58,10 @@ pub(super) struct Room {
     pub(super) kept: bool,
     /// When a host went on with it, if one did.
     pub(super) taken_up_at: Option<LocalTime>,
+    /// Hosts that were lost one after the other before they could go on with it.
+    pub(super) unopened: u32,
+    /// Whether it may be what kills hosts: it is to have one of its own.
+    pub(super) suspect: bool,
     /// When its members may be told again who is in it.
     pub(super) roster_after: LocalTime,
     /// Its members as they were last told, by their ids; the default where different members may have been told different things.
@@ -74,7 +78,7 @@ pub(super) struct Room {
 
 impl Room {
     /// A room that `maker` sits in.
-    fn new(id: RoomId, maker: PlayerId, create: CreateRoom) -> Self {
+    pub(super) fn new(id: RoomId, maker: PlayerId, create: CreateRoom) -> Self {
         let mut seats = Seats::new(create.capacity);
         seats.take(maker).expect("a room has a seat for its maker");
         Self {
@@ -89,6 +93,8 @@ impl Room {
             incarnation: 0,
             kept: false,
             taken_up_at: None,
+            unopened: 0,
+            suspect: false,
             roster_after: LocalTime::ZERO,
             roster_told: BTreeMap::new(),
             zone: None,
@@ -113,6 +119,8 @@ impl Room {
             incarnation: 0,
             kept: false,
             taken_up_at: None,
+            unopened: 0,
+            suspect: false,
             roster_after: LocalTime::ZERO,
             roster_told: BTreeMap::new(),
             zone: Some(Zone { world: world.id, map }),
@@ -139,6 +147,15 @@ impl Room {
 
     pub(super) fn is_running(&self) -> bool {
         matches!(self.phase, Phase::Running { .. } | Phase::Moving { .. })
+    }
+
+    /// Who is kept out.
+    pub(super) fn barred(&self) -> impl Iterator<Item = PlayerId> + '_ {
+        self.kicked.iter().copied()
+    }
+
+    pub(super) fn name(&self) -> &RoomName {
+        &self.name
     }
 
     /// Keeps `player` out from now on.
@@ -187,12 +204,15 @@ impl Room {
 pub(super) struct Rooms {
     by_id: BTreeMap<RoomId, Room>,
     last_id: u64,
+    /// Those that may have changed since [`Self::take_touched`].
+    touched: BTreeSet<RoomId>,
 }
 
 impl Rooms {
     pub(super) fn add(&mut self, maker: PlayerId, create: CreateRoom) -> &mut Room {
         self.last_id += 1;
         let id = RoomId(self.last_id);
+        self.touched.insert(id);
         self.by_id.entry(id).or_insert_with(|| Room::new(id, maker, create))
     }
 
@@ -201,11 +221,32 @@ impl Rooms {
         self.last_id += 1;
         let id = RoomId(self.last_id);
         let room = Room::map_of(self.at(world), id, map);
+        self.touched.insert(id);
         self.by_id.insert(id, room);
         id
     }
 
+    /// Puts in a room that another lobby has made; ids of new ones come after `last_id`.
+    pub(super) fn put(&mut self, room: Room) {
+        self.by_id.insert(room.id, room);
+    }
+
+    /// The highest id that may have been given.
+    pub(super) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    pub(super) fn skip_to(&mut self, last_id: u64) {
+        self.last_id = self.last_id.max(last_id);
+    }
+
+    /// Those that may have changed since the last call, those that are gone among them.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<RoomId> {
+        std::mem::take(&mut self.touched)
+    }
+
     pub(super) fn remove(&mut self, id: RoomId) -> Option<Room> {
+        self.touched.insert(id);
         self.by_id.remove(&id)
     }
 
@@ -214,6 +255,7 @@ impl Rooms {
     }
 
     pub(super) fn get_mut(&mut self, id: RoomId) -> Option<&mut Room> {
+        self.touched.insert(id);
         self.by_id.get_mut(&id)
     }
 
@@ -223,6 +265,7 @@ impl Rooms {
     }
 
     pub(super) fn at_mut(&mut self, id: RoomId) -> &mut Room {
+        self.touched.insert(id);
         self.by_id.get_mut(&id).expect("players are in rooms that exist")
     }
 

@@ -27,8 +27,8 @@ impl Lobby {
     pub(super) fn start_room(&mut self, now: LocalTime, player: PlayerId, from: Caller) -> Result<Answer, Refusal> {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
-        let room = self.rooms.at(id);
-        let host = self.placement.place(room.wish(), &self.hosts.candidates(&self.rooms)).ok_or_else(|| {
+        self.check_directory()?;
+        let host = self.place_new(id).ok_or_else(|| {
             Refusal::new(ErrorCode::NoHostAvailable, "no game server takes another room at the moment; try again later")
         })?;
         let seed = u64::from_be_bytes(*self.players.entropy().first_chunk().expect("16 bytes hold 8"));
@@ -41,19 +41,25 @@ impl Lobby {
 
     /// Tells a host to open a room, or to go on with it.
     pub(super) fn order_open(&mut self, now: LocalTime, id: RoomId, host: HostId, resume: Option<Resume>) {
-        let room = self.rooms.at_mut(id);
-        room.incarnation += 1;
-        let open = OpenRoom {
+        self.rooms.at_mut(id).incarnation += 1;
+        let open = self.order_of(id, resume);
+        self.pool_changed = true;
+        self.outbox.host(host, world_to_host::Body::OpenRoom(open));
+        self.timers.set(Timer::Opening(id), now + self.config.open_within);
+    }
+
+    /// What a host has to know of a room.
+    pub(super) fn order_of(&self, id: RoomId, resume: Option<Resume>) -> OpenRoom {
+        let room = self.rooms.at(id);
+        OpenRoom {
             room: id.0,
             game: room.game.clone(),
             parameters: room.parameters_of_map(),
             seed: room.seed,
             capacity: room.map_seats(),
             resume,
-        };
-        self.pool_changed = true;
-        self.outbox.host(host, world_to_host::Body::OpenRoom(open));
-        self.timers.set(Timer::Opening(id), now + self.config.open_within);
+            incarnation: room.incarnation,
+        }
     }
 
     pub(super) fn request_ticket(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {
@@ -85,10 +91,17 @@ impl Lobby {
         }
     }
 
-    pub(super) fn add_host(&mut self, now: LocalTime, id: HostId, ready: HostReady) {
+    pub(super) fn add_host(&mut self, now: LocalTime, id: HostId, mut ready: HostReady) {
+        let here = std::mem::take(&mut ready.rooms);
         match Host::try_from(ready) {
             Ok(host) if !self.draining => {
+                let before = self.recognise(id, &host.instance);
                 self.hosts.add(id, host);
+                self.compare_rooms(now, id, &here);
+                if let Some(before) = before {
+                    // What it was about to open there it has not said to have opened.
+                    self.lose_rooms_of(now, before, "its link broke");
+                }
                 self.pool_changed = true;
                 self.watch_host(now, id);
                 self.place_homeless(now);

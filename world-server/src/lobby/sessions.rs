@@ -152,6 +152,7 @@ impl Lobby {
             grace_ms: millis(self.config.grace),
             room: known.room.map(|room| room.0),
             games: games.collect(),
+            servers: Some(self.servers.clone()).filter(|servers| !servers.servers.is_empty()),
         }
     }
 

@@ -32,6 +32,8 @@ pub struct LobbyStats {
     pub rooms_started: u64,
     /// Rooms that lost their host and were to go on elsewhere, so far.
     pub rooms_moved: u64,
+    /// Rooms closed because they seem to kill their hosts, so far.
+    pub rooms_condemned: u64,
     /// Players who have gone through a gate to another map, so far.
     pub crossings: u64,
     /// Hosts that are ready now.
@@ -56,6 +58,7 @@ pub(super) struct Counters {
     pub(super) rooms_started: u64,
     pub(super) hosts_refused: u64,
     pub(super) rooms_moved: u64,
+    pub(super) rooms_condemned: u64,
     /// The number of the last transfer; also where the next one's comes from.
     pub(super) transfers: u64,
     pub(super) crossings: u64,
@@ -89,6 +92,7 @@ impl Lobby {
             rooms_made: self.counters.rooms_made,
             rooms_started: self.counters.rooms_started,
             rooms_moved: self.counters.rooms_moved,
+            rooms_condemned: self.counters.rooms_condemned,
             crossings: self.counters.crossings,
             hosts: self.hosts.len(),
             hosts_refused: self.counters.hosts_refused,

@@ -7,6 +7,7 @@ mod listing;
 mod moving;
 mod pool;
 mod random;
+mod records;
 mod rooms;
 mod running;
 mod scene;

@@ -107,6 +107,11 @@ impl Password {
             .map(|text| Some(Self(text)))
             .map_err(|fault| fault.refuse(ErrorCode::BadText, "a password", MAX_PASSWORD))
     }
+
+    /// For the directory alone.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Debug for Password {

@@ -22,6 +22,8 @@ pub(super) enum Timer {
     Grace(PlayerId),
     /// The host has to have opened the room.
     Opening(RoomId),
+    /// The room was at its host for long enough not to be what kills hosts.
+    Trial(RoomId),
     /// The room's members are told who is in it.
     Roster(RoomId),
     /// The host has to have said something.

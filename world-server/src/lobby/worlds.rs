@@ -34,6 +34,8 @@ use super::room::{Phase, Room};
 use super::timers::Timer;
 use super::{Lobby, Output, output};
 
+mod records;
+
 /// Players on one map at most: a room parameter that is the lobby's. As many as the world has, if it is not given.
 pub(super) const MAP_SEATS: &str = "map-seats";
 /// Which map a room is: a parameter that the lobby gives, and nobody else.
@@ -235,7 +237,7 @@ impl Lobby {
     /// The hosts that know a member, and by which room.
     pub(super) fn hosts_of(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
         let rooms = self.rooms_of(world, player).into_iter();
-        rooms.filter_map(|id| self.rooms.get(id)?.hosted_by().map(|host| (id, host))).collect()
+        rooms.filter_map(|id| self.host_that_hears(id).map(|host| (id, host))).collect()
     }
 
     /// The rooms that a member is in, was in or is about to be in.
@@ -314,8 +316,7 @@ impl Lobby {
             return Err(Refusal::new(ErrorCode::TooManyRooms, message));
         }
         let id = self.rooms.add_map(world, map);
-        let candidates = self.hosts.candidates(&self.rooms);
-        let Some(host) = self.placement.place(self.rooms.at(id).wish(), &candidates) else {
+        let Some(host) = self.place_new(id) else {
             self.rooms.remove(id);
             let message = "this gate is closed: no game server takes another map at the moment; try again later";
             return Err(Refusal::new(ErrorCode::NoHostAvailable, message));
@@ -390,10 +391,9 @@ impl Lobby {
                         self.tell(player, output::error(why.clone()));
                     }
                 }
-                Step::Leaving => (transfer.to, transfer.at) = (transfer.from, transfer.back),
+                Step::Leaving => self.turn_back(room.world, player),
                 Step::Arriving { .. } => {
-                    (transfer.to, transfer.at) = (transfer.from, transfer.back);
-                    self.renumber_if_turned_back(room.world, player);
+                    self.turn_back(room.world, player);
                     self.order_admit(room.world, player);
                 }
             }
@@ -404,6 +404,15 @@ impl Lobby {
             if still_there && !is_safe {
                 self.put_out(now, player, why.clone());
             }
+        }
+    }
+
+    /// The map that a player is on the way to is gone.
+    fn turn_back(&mut self, world: RoomId, player: PlayerId) {
+        let transfer = self.transfer(world, player);
+        (transfer.to, transfer.at) = (transfer.from, transfer.back);
+        if matches!(transfer.step, Step::Arriving { .. }) {
+            self.renumber_if_turned_back(world, player);
         }
     }
 
@@ -490,10 +499,10 @@ impl Lobby {
         }
     }
 
-    /// The host of a room, unless it is gone and its rooms are about to be looked after.
+    /// The host of a room, unless it is gone and its rooms are about to be looked after, or it has yet to come back.
     pub(super) fn host_that_hears(&self, id: RoomId) -> Option<HostId> {
         let host = self.rooms.get(id)?.hosted_by()?;
-        self.hosts.get(host).is_some().then_some(host)
+        (self.hosts.get(host).is_some() && !self.hosts.is_absent(host)).then_some(host)
     }
 }
 

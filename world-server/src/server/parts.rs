@@ -1,5 +1,6 @@
 //! What a server is made of, from its first socket to the last; and the way of each connection to its part.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -15,22 +16,27 @@ use ambit_game_server::host::{GameHost, HostConfig};
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::quic::{ALPN_GAME, ALPN_HOST, ALPN_WORLD};
+use ambit_proto::control::world::Server as OwnServer;
+use ambit_proto::quic::{ALPN_GAME, ALPN_HOST, ALPN_PEER, ALPN_WORLD};
 use anyhow::{Context as _, bail};
 use quinn::{Connection, Endpoint, VarInt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::Addresses;
 use crate::actor::{Clock, DrainNow, WorldServer};
 use crate::admin::{self, Admin};
+use crate::cluster::leadership::LEASE;
+use crate::cluster::store::{Desk, Store};
+use crate::cluster::{Followers, Member, Reception, Role, relay};
 use crate::config::{Config, Hosts};
 use crate::hosts::process::Nursery;
 use crate::hosts::{embedded, remote};
-use crate::lobby::{GameInfo, Lobby};
+use crate::line::ClientLine;
+use crate::lobby::{GameInfo, Key, Lobby};
 use crate::session::Session;
 
 /// The parts of a drain; together they stay within the 5 s that a SIGTERM gives.
@@ -40,6 +46,9 @@ const HOSTS_WITHIN: Duration = Duration::from_secs(2);
 const IDLE_WITHIN: Duration = Duration::from_millis(700);
 const CLOSE_WITHIN: Duration = Duration::from_millis(300);
 
+/// How long a client may wait for the servers to agree on who leads.
+const ROLE_WITHIN: Duration = Duration::from_secs(3);
+
 /// How long all hosts together may take to start.
 const START_WITHIN: Duration = Duration::from_secs(20);
 
@@ -47,9 +56,12 @@ const START_WITHIN: Duration = Duration::from_secs(20);
 pub(super) struct Parts {
     pub(super) addresses: Addresses,
     endpoint: Endpoint,
-    world: Addr<WorldServer>,
+    roles: watch::Receiver<Role>,
     /// Ends with the lobby's actor.
-    lobby_ended: oneshot::Receiver<Infallible>,
+    lobby_ended: Option<oneshot::Receiver<Infallible>>,
+    /// This server's part in a cluster.
+    member: Option<JoinHandle<anyhow::Result<()>>>,
+    member_stop: CancellationToken,
     /// Tasks that end with the hosts that this server started.
     hosts: JoinSet<()>,
     /// Children that end are not replaced any more.
@@ -72,61 +84,113 @@ impl Parts {
             fingerprint: identity.fingerprint(),
             hosts: config.hosts,
         };
-        let (children, wanted) = watch::channel(config.children().min);
-        let (world, lobby_ended) = start_lobby(config, &registry, children)?;
         let mut hosts = JoinSet::new();
-        let hosts_stop = CancellationToken::new();
-        let embedded = start_hosts(config, registry, &addresses, &world, wanted, &mut hosts, &hosts_stop).await?;
+        let (hosts_stop, member_stop, http_stop) =
+            (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
+        let (role, mut roles) = watch::channel(Role::Seeking);
+        let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
+        if config.hosts == Hosts::Cluster {
+            let part = cluster_member(config, &registry, &addresses, role).await?;
+            member = Some(tokio::spawn(part.run(member_stop.clone())));
+        } else {
+            let (children, wanted) = watch::channel(config.children().min);
+            let (world, ended) =
+                start_lobby(config, &registry, &lobby_thread()?, Clock::start(), Some(children), None)?;
+            embedded = start_hosts(config, registry, &addresses, &world, wanted, &mut hosts, &hosts_stop).await?;
+            lobby_ended = Some(ended);
+            role.send_replace(Role::Leading { world, epoch: 0 });
+        }
 
         let door = Arc::new(DoorCounters::default());
         let slow_readers = Arc::new(AtomicU64::new(0));
-        let lobby = Entry {
-            world: world.clone(),
+        let entry = Entry {
+            roles: roles.clone(),
+            own: OwnServer {
+                address: advertised(config, &addresses),
+                certificate_sha256: addresses.fingerprint.0.to_vec(),
+            },
+            followers: Followers::default(),
             sessions: Arbiter::try_new().context("cannot start a thread for sessions")?.handle(),
             slow_readers: Arc::clone(&slow_readers),
             embedded,
             host_key: config.host_key.clone(),
+            host_silence: config.host_silence,
         };
         tokio::spawn(accept(endpoint.clone(), Arc::clone(&door), move |connection, alpn| {
-            lobby.clone().serve(connection, alpn)
+            entry.clone().serve(connection, alpn)
         }));
-        let http_stop = CancellationToken::new();
         if let Some((listener, _)) = http {
-            serve_http(Admin { world: world.clone(), door, slow_readers }, listener, &http_stop);
+            serve_http(Admin { roles: roles.clone(), door, slow_readers }, listener, &http_stop);
         }
-        Ok(Self { addresses, endpoint, world, lobby_ended, hosts, hosts_stop, http_stop })
+        // In a cluster the others may have to be waited for, or NATS.
+        if roles.wait_for(Role::is_settled).await.is_err()
+            && let Some(member) = member.take()
+        {
+            member.await??;
+        }
+        Ok(Self { addresses, endpoint, roles, lobby_ended, member, member_stop, hosts, hosts_stop, http_stop })
     }
 
     /// Waits for what must not happen while the server is in service: nothing could go on without these. (Children are
     /// replaced by the tasks that keep them.)
-    pub(super) async fn broken(&mut self) -> &'static str {
+    pub(super) async fn broken(&mut self) -> anyhow::Error {
+        let crashed = |what: &str| anyhow::anyhow!("{what} has crashed; this is a fault of the server");
         tokio::select! {
-            _ = &mut self.lobby_ended => "the lobby",
-            _ = self.hosts.join_next() => "the host of the rooms",
+            () = until_dropped(self.lobby_ended.as_mut()) => crashed("the lobby"),
+            Some(_) = self.hosts.join_next() => crashed("the host of the rooms"),
+            ended = until_ended(self.member.as_mut()) => match ended {
+                Ok(Err(error)) => error,
+                Ok(Ok(())) | Err(_) => crashed("this server's part in the cluster"),
+            },
         }
     }
 
-    /// Players are told, hosts end, then everything else. Each part has its time; who needs longer is cut off.
+    /// Players are told, hosts end, then everything else. Each part has its time; who needs longer is cut off. In a cluster everybody is
+    /// sent to the other servers instead.
     pub(super) async fn drain(mut self) {
         self.hosts_stop.cancel();
-        let (drained, done) = oneshot::channel();
-        let told = async {
-            let _ = self.world.send(DrainNow(drained)).await;
-            let _ = done.await;
-        };
-        if tokio::time::timeout(TELL_WITHIN, told).await.is_err() {
-            tracing::warn!("not everybody was told in time");
+        self.member_stop.cancel();
+        let mut last = ErrorCode::Draining;
+        if let Some(member) = self.member.take() {
+            let _ = member.await;
+            last = ErrorCode::TryAgain;
+        } else if let Role::Leading { world, .. } = self.roles.borrow().clone() {
+            let (drained, done) = oneshot::channel();
+            let told = async {
+                let _ = world.send(DrainNow(drained)).await;
+                let _ = done.await;
+            };
+            if tokio::time::timeout(TELL_WITHIN, told).await.is_err() {
+                tracing::warn!("not everybody was told in time");
+            }
         }
         let all_hosts = async { while self.hosts.join_next().await.is_some() {} };
         if tokio::time::timeout(HOSTS_WITHIN, all_hosts).await.is_err() {
             tracing::warn!("not all hosts ended in time");
         }
         self.http_stop.cancel();
-        // Clients of an embedded host read their last messages, and close their connections.
-        let _ = tokio::time::timeout(IDLE_WITHIN, self.endpoint.wait_idle()).await;
-        self.endpoint.close(VarInt::from_u32(ErrorCode::Draining as u32), codes::name(ErrorCode::Draining).as_bytes());
+        if last == ErrorCode::Draining {
+            // Clients of an embedded host read their last messages, and close their connections.
+            let _ = tokio::time::timeout(IDLE_WITHIN, self.endpoint.wait_idle()).await;
+        }
+        let why = if last == ErrorCode::Draining { codes::name(last) } else { String::new() };
+        self.endpoint.close(VarInt::from_u32(last as u32), why.as_bytes());
         let _ = tokio::time::timeout(CLOSE_WITHIN, self.endpoint.wait_idle()).await;
         tracing::info!("the server has ended");
+    }
+}
+
+async fn until_dropped(lifeline: Option<&mut oneshot::Receiver<Infallible>>) {
+    match lifeline {
+        Some(lifeline) => drop(lifeline.await),
+        None => std::future::pending().await,
+    }
+}
+
+async fn until_ended<T>(task: Option<&mut JoinHandle<T>>) -> Result<T, JoinError> {
+    match task {
+        Some(task) => task.await,
+        None => std::future::pending().await,
     }
 }
 
@@ -143,50 +207,136 @@ fn protocols(config: &Config) -> Vec<&'static [u8]> {
     if config.host_key.is_some() {
         protocols.push(ALPN_HOST);
     }
+    if config.hosts == Hosts::Cluster {
+        protocols.push(ALPN_PEER);
+    }
     protocols
 }
 
 /// Where connections go, by protocol.
 #[derive(Clone)]
 struct Entry {
-    world: Addr<WorldServer>,
+    roles: watch::Receiver<Role>,
+    own: OwnServer,
+    followers: Followers,
     sessions: ArbiterHandle,
     slow_readers: Arc<AtomicU64>,
     embedded: Option<GameHost>,
     host_key: Option<String>,
+    host_silence: Duration,
 }
 
 impl Entry {
-    async fn serve(self, connection: Connection, alpn: Vec<u8>) {
-        match (alpn.as_slice(), self.embedded, self.host_key) {
-            (ALPN_WORLD, ..) => {
-                let (world, slow_readers) = (self.world, self.slow_readers);
-                Session::start_in_arbiter(&self.sessions, move |_| Session::new(connection, world, slow_readers));
+    async fn serve(mut self, connection: Connection, alpn: Vec<u8>) {
+        if alpn == ALPN_WORLD {
+            // Hosts and servers ask again by themselves.
+            let _ = tokio::time::timeout(ROLE_WITHIN, self.roles.wait_for(Role::is_settled)).await;
+        }
+        let role = self.roles.borrow().clone();
+        let close = |code: ErrorCode, why: &str| connection.close(VarInt::from_u32(code as u32), why.as_bytes());
+        match (alpn.as_slice(), role, self.embedded, self.host_key) {
+            (ALPN_WORLD, Role::Leading { world, .. }, ..) => {
+                let slow_readers = self.slow_readers;
+                let line = ClientLine::Direct(connection);
+                Session::start_in_arbiter(&self.sessions, move |_| Session::new(line, world, slow_readers));
             }
-            (ALPN_GAME, Some(host), _) => host.serve(connection).await,
-            (ALPN_HOST, _, Some(key)) => remote::serve(connection, key, self.world).await,
+            (ALPN_WORLD, Role::Following { link, .. }, ..) => relay(connection, link).await,
+            (ALPN_WORLD, Role::Seeking, ..) => {
+                close(ErrorCode::TryAgain, "the servers are about to agree on who leads; connect again");
+            }
+            (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
+            (ALPN_HOST, Role::Leading { world, .. }, _, Some(key)) => {
+                remote::serve(connection, key, self.host_silence, world).await;
+            }
+            // The reason is for a program: where to call.
+            (ALPN_HOST, Role::Following { address, .. }, ..) => close(ErrorCode::TryAgain, &address),
+            (ALPN_PEER, Role::Leading { world, epoch }, _, Some(key)) => {
+                let desk = Reception { own: self.own, key, epoch, world, followers: self.followers };
+                desk.serve(connection, self.sessions, self.slow_readers).await;
+            }
+            (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
             // The handshake refuses what is not spoken here.
-            _ => connection.close(VarInt::from_u32(ErrorCode::OutOfState as u32), b"this protocol is not spoken here"),
+            _ => close(ErrorCode::OutOfState, "this protocol is not spoken here"),
         }
     }
 }
 
+type Ended = oneshot::Receiver<Infallible>;
+/// What was read of it.
+type Directory = BTreeMap<Key, Vec<u8>>;
+
+/// What this server is told, and told by, in its cluster.
+async fn cluster_member(
+    config: &Config,
+    registry: &Registry,
+    addresses: &Addresses,
+    roles: watch::Sender<Role>,
+) -> anyhow::Result<Member> {
+    if config.nats.is_empty() {
+        bail!(
+            "`--hosts cluster` needs `--nats`: where the NATS servers are that keep the directory (nats://HOST:4222)"
+        );
+    }
+    let Some(key) = config.host_key.clone() else {
+        bail!("`--hosts cluster` needs `--host-key`: what the servers and the hosts of the cluster show each other");
+    };
+    let mut process = [0; 16];
+    SystemRandom::new().fill(&mut process).map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    let (clock, epoch_unix) = Clock::start();
+    let (lobby_config, lobby_registry, arbiter) = (config.clone(), registry.clone(), lobby_thread()?);
+    let start_lobby = move |desk: Arc<Desk>, records: Directory| {
+        start_lobby(&lobby_config, &lobby_registry, &arbiter, (clock, epoch_unix), None, Some((desk, records)))
+    };
+    Ok(Member {
+        store: Store::connect(&config.nats).await?,
+        process,
+        address: config.peer_address.clone().unwrap_or_else(|| advertised(config, addresses)),
+        public_address: advertised(config, addresses),
+        fingerprint: addresses.fingerprint,
+        key,
+        clock,
+        start_lobby: Box::new(start_lobby),
+        roles,
+    })
+}
+
+/// Has to be called on a thread of the actix system.
+fn lobby_thread() -> anyhow::Result<ArbiterHandle> {
+    Ok(Arbiter::try_new().context("cannot start the lobby's thread")?.handle())
+}
+
+/// Where players find this server.
+fn advertised(config: &Config, addresses: &Addresses) -> String {
+    Advertise::address(config.advertise, addresses.world).to_string()
+}
+
+/// The lobby's actor: a new lobby, or one that goes on with what is in a directory.
 fn start_lobby(
     config: &Config,
     registry: &Registry,
-    children: watch::Sender<u32>,
-) -> anyhow::Result<(Addr<WorldServer>, oneshot::Receiver<Infallible>)> {
-    let (clock, epoch_unix) = Clock::start();
+    arbiter: &ArbiterHandle,
+    (clock, epoch_unix): (Clock, Duration),
+    children: Option<watch::Sender<u32>>,
+    directory: Option<(Arc<Desk>, Directory)>,
+) -> anyhow::Result<(Addr<WorldServer>, Ended)> {
     let mut seed = [0; 32];
     SystemRandom::new().fill(&mut seed).map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
     let signer = TicketSigner::from_seed(&seed);
     let games = registry.games().map(game_info).collect();
     let checker = registry.clone();
     let check = move |game: &str, parameters: &_| checker.check(game, parameters).map_err(|error| error.to_string());
-    let lobby = Lobby::new(config.lobby(epoch_unix), games, Box::new(check), Box::new(random_bytes()), signer);
-    let arbiter = Arbiter::try_new().context("cannot start the lobby's thread")?.handle();
+    let mut lobby = Lobby::new(config.lobby(epoch_unix), games, Box::new(check), Box::new(random_bytes()), signer);
+    let mut desk = None;
+    if let Some((at, records)) = directory {
+        let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
+        lobby.restore(clock.now(), records, LEASE + config.host_silence);
+        desk = Some(at);
+    }
     let (lifeline, ended) = oneshot::channel();
-    let world = WorldServer::start_in_arbiter(&arbiter, move |_| WorldServer::new(lobby, clock, children, lifeline));
+    let (record, children) = (config.record.clone(), children.unwrap_or_else(|| watch::Sender::new(0)));
+    let world = WorldServer::start_in_arbiter(arbiter, move |_| {
+        WorldServer::new(lobby, clock, children, desk, record, lifeline)
+    });
     Ok((world, ended))
 }
 
@@ -235,6 +385,7 @@ async fn start_hosts(
             });
             Ok(Some(embedded.host))
         }
+        Hosts::Cluster => Ok(None),
         Hosts::Process { min, .. } => {
             let (ready, mut starts) = mpsc::channel(usize::from(min));
             let nursery =

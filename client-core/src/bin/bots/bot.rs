@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::config::{ClientConfig, InputRate};
-use ambit_client_core::client::event::{About, ViewEvent, Welcome};
+use ambit_client_core::client::event::{About, Connection, ViewEvent, Welcome};
 use ambit_client_core::client::request::Request;
 use ambit_client_core::client::stats::Distribution;
 use ambit_client_core::shell::{self, Events, Handle, Options, Trust};
@@ -22,6 +22,7 @@ use ambit_proto::time::LocalTime;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use crate::accounts::Accounts;
 use crate::crowd::{Crowd, Spells, Surroundings};
 use crate::cubes::{Cubes, Hands};
 use crate::dump::Dump;
@@ -45,6 +46,10 @@ const CALL_PAUSE: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(15);
 /// How long the end may take.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// How often the host is asked what it has of what it confirmed.
+const AUDIT: Duration = Duration::from_secs(1);
+/// How long the answer to the last such question may take.
+const LAST_AUDIT: Duration = Duration::from_secs(2);
 /// Between the last look and the end, so that no bot sees another one leave.
 const LAST_LOOK: Duration = Duration::from_millis(150);
 
@@ -105,6 +110,7 @@ pub(crate) struct Bot {
     handle: Handle,
     events: Events,
     witness: Witness,
+    accounts: Accounts,
     common: Arc<Common>,
 }
 
@@ -114,7 +120,8 @@ impl Bot {
         let mut last = String::new();
         for _ in 0..CALLS {
             let (handle, events) = shell::start(options(common, index), ());
-            let mut bot = Bot { index, handle, events, witness: Witness::default(), common: common.clone() };
+            let (witness, accounts) = (Witness::default(), Accounts::default());
+            let mut bot = Bot { index, handle, events, witness, accounts, common: common.clone() };
             while let Some(event) = bot.next().await {
                 if let ViewEvent::Welcome(welcome) = event {
                     return Ok((bot, welcome));
@@ -199,6 +206,10 @@ impl Bot {
                 break;
             }
             self.live(&mut life).await;
+            if life.now >= life.audit_at {
+                life.audit_at = life.now + AUDIT;
+                self.audit().await;
+            }
         }
         self.finish(life).await
     }
@@ -258,17 +269,54 @@ impl Bot {
     }
 
     async fn act(&mut self, action: Action) {
+        let walks = matches!(action, Action::Move { .. });
         // Between two connections there is no game to act in; that it broke is counted where it shows.
-        let _ = self.handle.act(action).await;
+        if let Ok(number) = self.handle.act(action).await
+            && walks
+        {
+            self.accounts.note_walk(number);
+        }
+    }
+
+    /// Takes what was confirmed and the host's last answer, and asks anew, if there is anything to ask.
+    async fn audit(&mut self) -> bool {
+        let read = |client: &mut Client, _| (client.take_commands(), client.take_confirmed().collect::<Vec<_>>());
+        let Ok((told, confirmed)) = self.handle.run(read).await else { return false };
+        if let Some(told) = told {
+            self.accounts.answer(&told);
+        }
+        self.accounts.confirm(&confirmed);
+        let asks = self.accounts.ask();
+        if asks {
+            let _ = self.handle.run(|client: &mut Client, now| client.ask_commands(now)).await;
+        }
+        asks
+    }
+
+    /// Until all that was confirmed has been looked for.
+    async fn audit_all(&mut self) {
+        let all = timeout(LAST_AUDIT, async {
+            while self.audit().await {
+                sleep(BEAT).await;
+            }
+        });
+        // Nobody answers: the host is on its way to another, or gone.
+        let _ = all.await;
     }
 
     async fn finish(mut self, life: Life) -> Report {
         let light = self.common.is_light(self.index);
+        self.audit_all().await;
         let last = self.snapshot().await;
         self.witness.end_span(last.as_ref().and_then(|last| last.silence).unwrap_or_default());
         let steady = life.first.is_some() && self.witness.is_steady();
         let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
         self.witness.faults_mut().add("malformed", malformed, "a datagram, record or message made no sense");
+        let (lost, doubled) = (self.accounts.lost().len() as u64, u64::from(self.accounts.doubled()));
+        let example = format!("number {:?} was confirmed, and the game does not have it", self.accounts.lost().first());
+        self.witness.faults_mut().add("command lost", lost, example);
+        self.witness.faults_mut().add("command carried out twice", doubled, "so says the host");
+        let (acknowledged, lost_commands) = (last.as_ref().map_or(0, |last| last.stats.confirmed), lost + doubled);
         let span = life.first.map(|first| {
             let last = last.unwrap_or_else(|| first.clone());
             (first, last)
@@ -277,7 +325,7 @@ impl Bot {
         let lost = self.witness.lost().map(str::to_owned);
         sleep(LAST_LOOK).await;
         self.leave().await;
-        Report { steady, light, span, ages: life.ages, refusals, faults, lost }
+        Report { steady, light, span, ages: life.ages, refusals, faults, lost, acknowledged, lost_commands }
     }
 
     async fn snapshot(&self) -> Option<Snapshot> {
@@ -294,6 +342,9 @@ impl Bot {
     }
 
     fn note(&mut self, event: &ViewEvent) {
+        if let ViewEvent::Connection(Connection::GameBroken { .. }) = event {
+            self.accounts.forget();
+        }
         self.witness.handle_event(event);
         if let Some(dump) = &self.common.dump {
             dump.write(self.index, event);
@@ -308,6 +359,7 @@ struct Life {
     cubes: Option<Cubes>,
     now: LocalTime,
     begun: bool,
+    audit_at: LocalTime,
     first: Option<Snapshot>,
     ages: Distribution,
 }
@@ -316,7 +368,7 @@ impl Life {
     fn new(common: &Common, index: usize) -> Self {
         let seed = common.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
         let (now, ages) = (LocalTime::ZERO, Distribution::default());
-        Life { seed, crowd: None, cubes: None, now, begun: false, first: None, ages }
+        Life { seed, crowd: None, cubes: None, now, begun: false, audit_at: now, first: None, ages }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Exit status: 0 after a run, whatever it found; 1 if there was none (no server, no room, no dump file), or the server was gone
 //! at its end; 2 for a mistake in the flags.
 
+mod accounts;
 mod bot;
 mod crowd;
 mod cubes;

@@ -37,6 +37,10 @@ pub(crate) struct Report {
     pub(crate) faults: Faults,
     /// Why nothing was to be heard of the game at the end, if so.
     pub(crate) lost: Option<String>,
+    /// Commands that were confirmed.
+    pub(crate) acknowledged: u64,
+    /// Those of them that the game does not have, or has twice. They are faults, too.
+    pub(crate) lost_commands: u64,
 }
 
 /// What the run came to.
@@ -61,6 +65,10 @@ pub(crate) struct Summary {
     ages: Distribution,
     age_by_class: AgeByClass,
     gaps: Distribution,
+    moves: u64,
+    move_gaps: Distribution,
+    acknowledged: u64,
+    lost_commands: u64,
     silence_max: Duration,
     refusals: u64,
     faults: Faults,
@@ -93,6 +101,11 @@ impl Summary {
             "age_ms_p50": self.ages.quantile_ms(0.5), "age_ms_p99": self.ages.quantile_ms(0.99),
             "age_by_class": json::age_by_class(&self.age_by_class),
             "gap_ms_p99": self.gaps.quantile_ms(0.99), "gap_ms_max": self.gap_max_ms(),
+            "moves": self.moves,
+            "move_gap_ms_p50": self.move_gaps.quantile_ms(0.5),
+            "move_gap_ms_p99": self.move_gaps.quantile_ms(0.99),
+            "move_gap_ms_max": (self.move_gaps.count() > 0).then(|| self.move_gaps.max().as_millis() as u64),
+            "acknowledged": self.acknowledged, "lost_commands": self.lost_commands,
         })
     }
 
@@ -129,6 +142,13 @@ impl Summary {
                 or_dash(self.gaps.quantile_ms(0.99)),
                 self.gap_max_ms()
             ),
+            format!(
+                "moves      {} to another host; {} ms median, {} ms p99 without anything fresh",
+                self.moves,
+                or_dash(self.move_gaps.quantile_ms(0.5)),
+                or_dash(self.move_gaps.quantile_ms(0.99))
+            ),
+            format!("confirmed  {} commands, of which the game has lost {}", self.acknowledged, self.lost_commands),
             format!("refused    {} commands, as games do", self.refusals),
             format!("errors     {}", self.faults.count()),
         ];
@@ -143,6 +163,8 @@ impl Summary {
     fn add(&mut self, report: &Report) {
         self.refusals += report.refusals;
         self.faults.merge(&report.faults);
+        self.acknowledged += report.acknowledged;
+        self.lost_commands += report.lost_commands;
         let Some((first, last)) = &report.span else { return };
         self.measured += 1;
         self.connected += usize::from(report.steady);
@@ -167,6 +189,8 @@ impl Summary {
         self.traffic.datagrams_up += sent.datagrams_up.saturating_sub(before.datagrams_up);
         self.rtts_ms.extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
         self.gaps.merge(&last.stats.gaps.since(&first.stats.gaps));
+        self.moves += last.stats.moves.saturating_sub(first.stats.moves);
+        self.move_gaps.merge(&last.stats.move_gaps.since(&first.stats.move_gaps));
         self.silence_max = self.silence_max.max(last.silence.unwrap_or_default());
     }
 
@@ -236,6 +260,12 @@ mod tests {
             "age_by_class",
             "gap_ms_p99",
             "gap_ms_max",
+            "moves",
+            "move_gap_ms_p50",
+            "move_gap_ms_p99",
+            "move_gap_ms_max",
+            "acknowledged",
+            "lost_commands",
         ];
         expected.sort_unstable();
         let mut keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -309,6 +339,25 @@ mod tests {
         };
         let reports = [report(9_000), report(1_250), report(3_000)];
         assert_eq!(Summary::new(3, Duration::from_secs(1), &reports).json()["rtt_ms_p50"], json!(3.0));
+    }
+
+    #[test]
+    fn gaps_around_moves_are_told_apart() {
+        let moved = |gaps: &[u64]| {
+            let mut stats = ClientStats { moves: gaps.len() as u64, ..ClientStats::default() };
+            for &ms in gaps {
+                stats.move_gaps.add(Duration::from_millis(ms));
+            }
+            Snapshot { stats, ..Snapshot::default() }
+        };
+        let span = Some((moved(&[900]), moved(&[900, 70, 80])));
+        let report = Report { span, acknowledged: 7, lost_commands: 1, ..Report::default() };
+        let json = Summary::new(1, Duration::from_secs(1), &[report]).json();
+        assert_eq!(
+            (&json["moves"], &json["move_gap_ms_p50"], &json["move_gap_ms_p99"]),
+            (&json!(2), &json!(70), &json!(80))
+        );
+        assert_eq!((&json["acknowledged"], &json["lost_commands"]), (&json!(7), &json!(1)));
     }
 
     #[test]

@@ -51,6 +51,7 @@ impl LobbySession {
             Told::Chat(chat) => self.view(ViewEvent::Chat(chat.into())),
             Told::Done(_) => self.view(ViewEvent::Done { request }),
             Told::Ticket(ticket) => self.handle_ticket(ticket),
+            Told::Servers(servers) => self.note_servers(servers),
             // Met in `handle_message` when they mean something.
             Told::Welcome(_) | Told::Goodbye(_) => {}
         }

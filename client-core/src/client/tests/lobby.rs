@@ -109,6 +109,33 @@ fn attempts_go_on_with_growing_pauses_until_the_time_is_over() {
 }
 
 #[test]
+fn of_a_cluster_the_next_server_is_called_and_one_that_lives_again() {
+    let mut scene = Scene::welcomed();
+    assert_eq!((scene.client.server(), scene.client.probe_every()), (None, None));
+    scene.client.calling("a:1");
+    let server = |address: &str| pb::Server { address: address.to_owned(), certificate_sha256: vec![7; 32] };
+    let bad = pb::Server { certificate_sha256: vec![7], ..server("x:1") };
+    let servers = pb::Servers { servers: vec![bad, server("a:1"), server("b:1")], probe_ms: 400 };
+    scene.tell(0, Told::Servers(servers));
+    assert_eq!(scene.client.probe_every(), Some(ms(400)));
+    let called = |scene: &mut Scene| {
+        scene.pass(ms(5_000));
+        assert_eq!(scene.take(), Some(ClientOutput::ConnectWorld));
+        let address = scene.client.server().expect("one of the cluster").address.clone();
+        scene.client.calling(&address);
+        address
+    };
+    scene.lose_world();
+    assert_eq!(scene.client.probe_every(), None, "there is nobody to ask");
+    assert_eq!(called(&mut scene), "b:1");
+    scene.lose_world();
+    assert_eq!(called(&mut scene), "a:1");
+    let busy = Ending::Busy { code: "try_again".to_owned(), message: "no leader yet".to_owned() };
+    scene.client.handle_world_closed(scene.now, busy);
+    assert_eq!(called(&mut scene), "a:1", "it lives, and says so");
+}
+
+#[test]
 fn a_goodbye_is_final() {
     let mut scene = Scene::welcomed();
     let goodbye = pb::Goodbye { code: pb::ErrorCode::TakenOver.into(), message: "elsewhere".into() };

@@ -121,6 +121,7 @@ impl Scene {
             grace_ms: 30_000,
             room,
             games: Vec::new(),
+            servers: None,
         };
         self.tell(1, Told::Welcome(welcome));
     }

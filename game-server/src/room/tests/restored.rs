@@ -86,7 +86,7 @@ fn what_is_said_again_at_another_host_counts_once() {
         life.tick();
     }
     let (ann, first) = (PlayerId(0), life.clients[&PlayerId(0)]);
-    let said = |number: u32| Command { number, action: Action::Keys(number) };
+    let said = |number: u32| Command { number, action: Action::Cast { spell: 1, at: None } };
     let said_at_first = life.said(first, &[said(1_000), said(1_002)]);
     life.now += TICK;
     life.room.tick(life.now, &mut vec![said_at_first], &mut Vec::new());
@@ -112,8 +112,34 @@ fn what_is_said_again_at_another_host_counts_once() {
     // The one that the first host never heard of counts, though it is older than what that one carried out.
     let again = [said(1_000), said(1_001), said(1_002), said(1_003)];
     assert_eq!(take(&mut life, ClientId(91), &again), (vec![1_001, 1_003], 2));
+    // However late a line that was cut brings it.
+    life.now += Duration::from_secs(5);
+    assert_eq!(take(&mut life, ClientId(91), &[said(1_002), said(1_004)]), (vec![1_004], 3));
     // Another client of the player's begins anew.
-    assert_eq!(take(&mut life, ClientId(92), &[said(1_000)]), (vec![1_000], 2));
+    assert_eq!(take(&mut life, ClientId(92), &[said(1_000)]), (vec![1_000], 3));
+}
+
+#[test]
+fn where_to_go_that_was_said_before_the_last_host_heard_something_newer_is_out_of_date_at_the_next_too() {
+    let mut life = Life::new("field", &[("npcs", "5"), ("size", "60x60")]);
+    while life.clients.len() < 4 {
+        life.tick();
+    }
+    let (ann, first) = (PlayerId(0), life.clients[&PlayerId(0)]);
+    let said = |number: u32| Command { number, action: Action::Move { x: 5.0, y: number as f32 / 100.0 } };
+    let said_at_first = life.said(first, &[said(1_002)]);
+    life.now += TICK;
+    life.room.tick(life.now, &mut vec![said_at_first], &mut Vec::new());
+    let mut copy = life.copy();
+    copy.resume(life.now);
+    life.links.insert(ClientId(91), Link::new(LinkConfig::client()));
+    let again = life.said(ClientId(91), &[said(1_001), said(1_003)]);
+    life.now += TICK;
+    let join = Input::Join { client: ClientId(91), player: ann, name: "ann".into() };
+    copy.tick(life.now, &mut vec![join, again], &mut Vec::new());
+    let done = copy.done(ann).expect("she is in");
+    assert_eq!([1_001, 1_002, 1_003].map(|number| done.contains(number)), [false, true, true]);
+    assert_eq!((copy.stats().commands_outdated, done.parts().2), (1, 0));
 }
 
 #[test]

@@ -228,7 +228,7 @@ impl Universe {
                 self.says(id, body);
             }
         }
-        self.says(id, host_to_world::Body::Beat(ambit_proto::control::host::Beat {}));
+        self.says(id, host_to_world::Body::Beat(ambit_proto::control::host::Beat { number: 1 }));
     }
 
     fn keep<T>(&mut self, host: HostId, room: RoomId, then: impl FnOnce(&mut Kept) -> T) -> Option<T> {

@@ -85,8 +85,97 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
     scene.lose_host(hosts[2], "killed");
     let (code, message) = scene.left(&ann);
     assert_eq!(code, ErrorCode::HostDied);
-    assert!(message.contains("the second one within 3 s"), "{message}");
+    assert!(message.contains("the second one in a row that this room alone can have killed"), "{message}");
+    assert_eq!((scene.opens(), &scene.condemned[..]), (vec![], &[room][..]));
+}
+
+#[test]
+fn of_rooms_that_lose_two_hosts_together_each_gets_one_of_its_own_and_only_the_one_that_kills_that_too_is_closed() {
+    let mut scene = Scene::new();
+    let hosts: Vec<HostId> = (1..=2).map(|number| scene.host(number, 8)).collect();
+    let names = ["ann", "bob", "cat"];
+    let clients: Vec<Client> = names.iter().map(|name| scene.enter(name)).collect();
+    // Two rooms at the first, one at the second; the first dies, and all are at the second.
+    let poison = running(&mut scene, hosts[0], &[&clients[0]]);
+    let settled = running(&mut scene, hosts[1], &[&clients[1]]);
+    let innocent = running(&mut scene, hosts[0], &[&clients[2]]);
+    scene.lose_host(hosts[0], "killed");
+    let orders = placed(&mut scene);
+    assert_eq!(orders, [(hosts[1], poison), (hosts[1], innocent)]);
+    scene.opened(hosts[1], poison, None);
+    scene.opened(hosts[1], innocent, None);
+    let [third, fourth, fifth] = [3, 4, 5].map(|number| scene.host(number, 8));
+    scene.pass(seconds(1));
+    scene.lose_host(hosts[1], "killed");
+    // Whoever was there for long is no suspect, and goes where no suspect is.
+    assert_eq!(placed(&mut scene), [(third, poison), (fourth, settled), (fifth, innocent)]);
+    for (host, room) in [(third, poison), (fourth, settled), (fifth, innocent)] {
+        scene.opened(host, room, None);
+    }
+    scene.pass(seconds(1));
+    scene.lose_host(third, "killed");
+    assert_eq!(scene.left(&clients[0]).0, ErrorCode::HostDied);
+    assert_eq!(scene.condemned, [poison]);
+    // Nobody else noticed, and who has run alone for long enough is no suspect any more.
+    scene.pass(seconds(3));
+    scene.lose_host(fifth, "killed");
+    assert_eq!(placed(&mut scene), [(fourth, innocent)]);
+    assert_eq!(scene.lobby.stats().rooms, 2);
+}
+
+#[test]
+fn suspects_without_a_host_of_their_own_wait_for_their_turn_however_long_it_takes() {
+    let mut scene = Scene::new();
+    let first = scene.host(1, 8);
+    let clients: Vec<Client> = (0..6).map(|number| scene.enter(&format!("p{number}"))).collect();
+    let rooms: Vec<u64> = clients.iter().map(|client| running(&mut scene, first, &[client])).collect();
+    scene.lose_host(first, "killed");
+    let second = scene.host(2, 8);
+    for (host, room) in placed(&mut scene) {
+        scene.opened(host, room, None);
+    }
+    scene.lose_host(second, "killed");
+    let third = scene.host(3, 8);
+    for &room in &rooms {
+        assert_eq!(placed(&mut scene), [(third, room)], "one after the other");
+        scene.opened(third, room, None);
+        assert_eq!(placed(&mut scene), []);
+        scene.pass(seconds(4));
+    }
+    assert_eq!((scene.lobby.stats().rooms_running, scene.condemned.len()), (6, 0));
+}
+
+#[test]
+fn a_room_that_kills_hosts_before_they_can_go_on_with_it_is_closed_too() {
+    let mut scene = Scene::new();
+    let hosts: Vec<HostId> = (1..=4).map(|number| scene.host(number, 8)).collect();
+    let ann = scene.enter("ann");
+    let room = running(&mut scene, hosts[0], &[&ann]);
+    scene.lose_host(hosts[0], "killed");
+    moved_to(&mut scene, hosts[1]);
+    // That one may have hung already.
+    scene.lose_host(hosts[1], "killed");
+    moved_to(&mut scene, hosts[2]);
+    scene.lose_host(hosts[2], "killed");
+    assert_eq!((scene.left(&ann).0, &scene.condemned[..]), (ErrorCode::HostDied, &[room][..]));
     assert_eq!(scene.opens(), []);
+}
+
+#[test]
+fn the_next_host_is_told_who_is_in_by_now_and_how_they_are_called() {
+    let mut scene = Scene::new();
+    let first = scene.host(1, 8);
+    let (ann, bob, cat) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cat"));
+    let room = running(&mut scene, first, &[&ann, &bob, &cat]);
+    scene.lose_host(first, "killed");
+    scene.send(bob.conn, super::scene::leave());
+    scene.ask(ann.conn, super::scene::kick(cat.id));
+    scene.ask(ann.conn, super::scene::set_name("zoe"));
+    let second = scene.host(2, 8);
+    let order = moved_to(&mut scene, second);
+    let members = order.resume.expect("it goes on").members.expect("the lobby knows them").members;
+    let members: Vec<_> = members.iter().map(|member| (member.player, member.name.as_str())).collect();
+    assert_eq!((order.room, &members[..]), (room, &[(ann.id, "zoe")][..]));
 }
 
 #[test]
@@ -136,4 +225,9 @@ fn moved_to(scene: &mut Scene, host: HostId) -> OpenRoom {
     assert_eq!((opens.len(), to), (0, host));
     assert!(order.resume.is_some(), "{order:?}");
     order
+}
+
+/// Who was told to go on with what since the last look.
+fn placed(scene: &mut Scene) -> Vec<(HostId, u64)> {
+    scene.opens().into_iter().map(|(host, order)| (host, order.room)).collect()
 }

@@ -122,5 +122,5 @@ fn elastic(min: u32, max: u32) -> Scene {
 }
 
 fn beat(scene: &mut Scene, host: HostId) {
-    scene.host_says(host, host_to_world::Body::Beat(Beat {}));
+    scene.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
 }

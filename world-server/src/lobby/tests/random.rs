@@ -16,6 +16,10 @@ use crate::lobby::connections::Stage;
 use crate::lobby::room::{Phase, Room};
 use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
 
+mod leaders;
+
+use leaders::{Directory, Rooms};
+
 #[test]
 fn the_invariants_hold_whatever_happens() {
     let mut refused = BTreeSet::new();
@@ -100,11 +104,14 @@ struct Storm {
     tokens: Vec<Vec<u8>>,
     /// Requests without an answer.
     waiting: BTreeSet<(ConnId, u64)>,
-    /// Rooms that hosts were told to open, and have not answered.
     /// What hosts are about to say of players at gates.
     gates: Vec<(HostId, host_to_world::Body)>,
-    opening: Vec<(HostId, u64)>,
-    hosts: BTreeSet<HostId>,
+    /// Rooms that hosts were told to open, and have not answered.
+    opening: Vec<(HostId, host::RoomHere)>,
+    /// With what they run.
+    hosts: BTreeMap<HostId, Rooms>,
+    /// What is recorded, if anything is.
+    directory: Option<Directory>,
     conns: u64,
     host_count: u64,
     requests: u64,
@@ -114,13 +121,35 @@ struct Storm {
 #[derive(Clone, Debug, Default)]
 struct Known {
     player: Option<u64>,
+    token: Vec<u8>,
     /// What the news and answers on this connection say of where the player is.
     room: Option<u64>,
 }
 
 impl Storm {
     fn new(seed: u64) -> Self {
+        let lobby = Self::lobby(seed, false);
+        Self {
+            lobby,
+            now: LocalTime::from_millis(1),
+            dice: Dice(seed),
+            open: BTreeMap::new(),
+            tokens: Vec::new(),
+            waiting: BTreeSet::new(),
+            opening: Vec::new(),
+            gates: Vec::new(),
+            hosts: BTreeMap::new(),
+            directory: None,
+            conns: 0,
+            host_count: 0,
+            requests: 0,
+            trace: Vec::new(),
+        }
+    }
+
+    fn lobby(seed: u64, directory: bool) -> Lobby {
         let config = LobbyConfig {
+            directory,
             max_connections: 12,
             max_per_address: 8,
             max_rooms: 5,
@@ -142,21 +171,7 @@ impl Storm {
         let mut entropy = Dice(seed ^ 0xabcd);
         let entropy = move || (u128::from(entropy.next()) << 64 | u128::from(entropy.next())).to_be_bytes();
         let signer = TicketSigner::from_seed(&[7; 32]);
-        Self {
-            lobby: Lobby::new(config, games, Box::new(|_, _| Ok(())), Box::new(entropy), signer),
-            now: LocalTime::from_millis(1),
-            dice: Dice(seed),
-            open: BTreeMap::new(),
-            tokens: Vec::new(),
-            waiting: BTreeSet::new(),
-            opening: Vec::new(),
-            gates: Vec::new(),
-            hosts: BTreeSet::new(),
-            conns: 0,
-            host_count: 0,
-            requests: 0,
-            trace: Vec::new(),
-        }
+        Lobby::new(config, games, Box::new(|_, _| Ok(())), Box::new(entropy), signer)
     }
 
     fn step(&mut self) {
@@ -181,6 +196,7 @@ impl Storm {
             20..34 => self.host_speaks(),
             34..44 => self.time_passes(),
             44..50 => self.a_host_acts(),
+            51..52 if self.directory.is_some() => self.leader_dies(),
             50..51 => self.with_conn(|storm, conn| {
                 for _ in 0..storm.dice.below(100) {
                     storm.request(conn, leave());
@@ -204,8 +220,13 @@ impl Storm {
         self.lobby.drain(self.now);
         self.carry();
         assert!(self.lobby.is_drained(), "{context}");
-        self.now += Duration::from_secs(15);
-        self.lobby.handle_timeout(self.now);
+        for host in std::mem::take(&mut self.hosts).into_keys() {
+            self.lobby.handle_host_gone(self.now, host, "ended");
+        }
+        for _ in 0..20 {
+            self.now += Duration::from_secs(1);
+            self.lobby.handle_timeout(self.now);
+        }
         let stats = self.lobby.stats();
         assert_eq!((stats.connections, stats.players, stats.rooms), (0, 0, 0), "{context}");
         assert_eq!(self.lobby.next_deadline(), None, "{context}");
@@ -272,18 +293,8 @@ impl Storm {
 
     fn host_comes_or_goes(&mut self) {
         if self.hosts.len() < 3 && self.dice.chance(70) {
-            self.host_count += 1;
-            let host = HostId(self.host_count);
-            self.hosts.insert(host);
-            let ready = host::HostReady {
-                version: ambit_proto::host::VERSION,
-                address: format!("127.0.0.1:{}", 8_000 + host.0),
-                certificate_sha256: vec![0; 32],
-                capacity: 2,
-                ..host::HostReady::default()
-            };
-            self.host_says(host, host_to_world::Body::Ready(ready));
-        } else if let Some(host) = self.dice.pick(&self.hosts.iter().copied().collect::<Vec<_>>()).copied() {
+            self.host_dials(None);
+        } else if let Some(host) = self.any_host() {
             self.hosts.remove(&host);
             self.opening.retain(|(at, _)| *at != host);
             self.gates.retain(|(at, _)| *at != host);
@@ -294,8 +305,7 @@ impl Storm {
     fn host_speaks(&mut self) {
         let (room, player) = (self.any_room(), self.any_player());
         let reason = self.dice.below(40) as i32;
-        let hosts: Vec<_> = self.hosts.iter().copied().collect();
-        let Some(any) = self.dice.pick(&hosts).copied() else { return };
+        let Some(any) = self.any_host() else { return };
         match self.dice.below(24) {
             10..24 => {
                 // A way through a gate takes several words, in a row more often than not.
@@ -313,9 +323,10 @@ impl Storm {
             }
             3 => self.host_says(any, host_to_world::Body::RoomOpened(host::RoomOpened { room, error: None })),
             _ => {
-                if let Some((host, room)) = self.opening.pop() {
+                if let Some((host, here)) = self.opening.last().copied() {
                     let error = self.dice.chance(20).then(|| codes::error(ErrorCode::ServerError, "no"));
-                    self.host_says(host, host_to_world::Body::RoomOpened(host::RoomOpened { room, error }));
+                    let opened = host::RoomOpened { room: here.room, error };
+                    self.host_says(host, host_to_world::Body::RoomOpened(opened));
                 }
             }
         }
@@ -347,8 +358,8 @@ impl Storm {
             2..6 => host_to_world::Body::AtGate(host::AtGate { room, player, map, ..host::AtGate::default() }),
             _ => {
                 if self.gates.is_empty() {
-                    if let Some((host, room)) = self.opening.pop() {
-                        let opened = host::RoomOpened { room, error: None };
+                    if let Some((host, here)) = self.opening.last().copied() {
+                        let opened = host::RoomOpened { room: here.room, error: None };
                         self.host_says(host, host_to_world::Body::RoomOpened(opened));
                     }
                     return;
@@ -379,6 +390,7 @@ impl Storm {
     }
 
     fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
+        self.note_word(host, &body);
         self.lobby.handle_host(self.now, host, host::HostToWorld { body: Some(body) });
     }
 
@@ -407,8 +419,14 @@ impl Storm {
         if any < 10 { any } else { self.dice.pick(&players).copied().unwrap_or_default() }
     }
 
+    fn any_host(&mut self) -> Option<HostId> {
+        let hosts: Vec<_> = self.hosts.keys().copied().collect();
+        self.dice.pick(&hosts).copied()
+    }
+
     fn time_passes(&mut self) {
         let longest_ms = [10, 500, 4_000][self.dice.below(3) as usize];
+        self.hosts_beat();
         self.now += Duration::from_millis(self.dice.below(longest_ms));
         self.lobby.handle_timeout(self.now);
     }
@@ -421,7 +439,7 @@ impl Storm {
     }
 
     fn carry(&mut self) {
-        let mut closed = Vec::new();
+        let (mut closed, mut cut) = (Vec::new(), Vec::new());
         while let Some(output) = self.lobby.poll_output() {
             self.trace.push(format!("{output:?}"));
             match output {
@@ -436,20 +454,30 @@ impl Storm {
                     closed.push(conn);
                 }
                 Output::Host { host, message } => {
-                    assert!(self.hosts.contains(&host), "a host that is gone is told nothing");
-                    self.note_gate(host, message.body.as_ref().expect("a body"));
-                    if let Some(world_to_host::Body::OpenRoom(open)) = message.body {
-                        self.opening.push((host, open.room));
-                    }
+                    // Of one without a link the shell takes nothing.
+                    let is_gone = cut.contains(&host);
+                    assert!(self.hosts.contains_key(&host) || is_gone, "a host that is gone is told {message:?}");
+                    let order = message.body.as_ref().expect("a body");
+                    self.note_gate(host, order);
+                    self.note_order(host, order);
                 }
-                Output::Forsake { host } => panic!("{host:?} is not one that has to be heard"),
-                Output::Forget { .. } => {}
+                Output::Forsake { host } => {
+                    cut.push(host);
+                    self.forsake(host);
+                }
+                Output::Record { key, value } => self.directory.as_mut().expect("a directory").put(key, value),
+                Output::Adopt { .. } => assert!(self.directory.is_some(), "hosts keep rooms for the next leader"),
+                Output::Condemn { .. } | Output::Forget { .. } => {}
                 Output::Children(count) => panic!("no children are kept, and {count} are wanted"),
             }
         }
         // Only the shell knows when a connection is really closed.
         for conn in closed {
             self.lobby.handle_disconnect(self.now, conn);
+        }
+        if !cut.is_empty() {
+            cut.into_iter().for_each(|host| self.lobby.handle_host_gone(self.now, host, "its link is cut"));
+            self.carry();
         }
         let open = &self.open;
         self.waiting.retain(|(conn, _)| open.contains_key(conn));
@@ -464,6 +492,7 @@ impl Storm {
         match message.body.expect("a body") {
             Body::Welcome(welcome) => {
                 known.player = Some(welcome.player);
+                known.token.clone_from(&welcome.resume_token);
                 known.room = welcome.room;
                 self.tokens.push(welcome.resume_token);
             }

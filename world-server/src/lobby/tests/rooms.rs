@@ -53,7 +53,13 @@ fn a_repeated_request_for_a_room_that_is_gone_says_so() {
     assert_eq!(scene.refusal(ann.conn, create(with_key.clone())), ErrorCode::NoSuchRoom);
     assert_eq!(scene.listed(&ann), []);
     scene.pass(seconds(61));
-    assert_eq!(scene.create(&ann, with_key).id, 2);
+    assert_eq!(scene.create(&ann, with_key.clone()).id, 2);
+    // To who has left a room the answer would mean to be in it, though it is still there.
+    let bob = scene.enter("bob");
+    scene.join(&bob, 2);
+    scene.ask(ann.conn, leave());
+    assert_eq!(scene.refusal(ann.conn, create(with_key)), ErrorCode::NoSuchRoom);
+    assert_eq!(scene.members(&bob), "bob*");
 }
 
 #[test]

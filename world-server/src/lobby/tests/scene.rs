@@ -11,7 +11,7 @@ use ambit_proto::control::world::{self, client_to_world as ask, world_to_client:
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
+use crate::lobby::{ConnId, GameInfo, HostId, Key, Lobby, LobbyConfig, Origin, Output};
 
 pub(super) const EPOCH_UNIX_S: u64 = 1_800_000_000;
 
@@ -41,6 +41,12 @@ pub(super) struct Scene {
     pub(super) children: Option<u32>,
     /// Rooms that are gone for good.
     pub(super) forgotten: Vec<u64>,
+    /// What was recorded.
+    pub(super) records: BTreeMap<Key, Vec<u8>>,
+    /// Rooms that hosts said they run.
+    pub(super) adopted: Vec<(u64, HostId)>,
+    /// Rooms that seem to kill their hosts.
+    pub(super) condemned: Vec<u64>,
     conns: u64,
     requests: u64,
 }
@@ -63,7 +69,11 @@ impl Scene {
         })
     }
 
-    pub(super) fn with(mut config: LobbyConfig) -> Self {
+    pub(super) fn with(config: LobbyConfig) -> Self {
+        Self::with_dice(config, 0)
+    }
+
+    fn with_dice(mut config: LobbyConfig, mut calls: u64) -> Self {
         config.epoch_unix = Duration::from_secs(EPOCH_UNIX_S);
         let game = |name: &str, min_players, join_running| GameInfo {
             name: name.to_owned(),
@@ -72,7 +82,6 @@ impl Scene {
             join_running,
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
-        let mut calls = 0_u64;
         let entropy = move || {
             calls += 1;
             let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -94,9 +103,27 @@ impl Scene {
             forsaken: Vec::new(),
             children: None,
             forgotten: Vec::new(),
+            records: BTreeMap::new(),
+            adopted: Vec::new(),
+            condemned: Vec::new(),
             conns: 0,
             requests: 0,
         }
+    }
+
+    /// With a lobby that records what it knows.
+    pub(super) fn recorded() -> Self {
+        Self::with(recording())
+    }
+
+    /// Another server goes on with what this one has recorded.
+    pub(super) fn succeed(&self, patience: Duration) -> Self {
+        let mut next = Self::with_dice(recording(), 1 << 20);
+        let records = self.records.iter().map(|(key, bytes)| (*key, &bytes[..]));
+        next.lobby.restore(next.now, records, patience);
+        next.records = self.records.clone();
+        next.carry();
+        next
     }
 
     // Connections.
@@ -259,7 +286,24 @@ impl Scene {
             capacity,
             cores: 1,
             label: format!("host {number}"),
-            key: Vec::new(),
+            ..host::HostReady::default()
+        };
+        self.host_says(host, host_to_world::Body::Ready(ready));
+        host
+    }
+
+    /// A host that can come back to another lobby, and says that it runs these rooms: id and incarnation.
+    pub(super) fn lasting_host(&mut self, number: u64, instance: u8, rooms: &[(u64, u32)]) -> HostId {
+        let host = HostId(number);
+        self.lobby.handle_host_start(self.now, host, Origin::Remote);
+        let ready = host::HostReady {
+            version: ambit_proto::host::VERSION,
+            address: format!("127.0.0.1:{}", 8_000 + u64::from(instance)),
+            certificate_sha256: vec![instance; 32],
+            capacity: 8,
+            instance: vec![instance; 16],
+            rooms: rooms.iter().map(|&(room, incarnation)| host::RoomHere { room, incarnation }).collect(),
+            ..host::HostReady::default()
         };
         self.host_says(host, host_to_world::Body::Ready(ready));
         host
@@ -298,6 +342,23 @@ impl Scene {
     /// Orders that are to be looked at again.
     pub(super) fn put_back(&mut self, orders: Vec<(HostId, world_to_host::Body)>) {
         self.orders.splice(..0, orders);
+    }
+
+    /// The rooms that hosts were told to close since the last look.
+    pub(super) fn closes(&mut self) -> Vec<u64> {
+        let orders = self.orders().into_iter();
+        orders
+            .filter_map(|(_, body)| match body {
+                world_to_host::Body::CloseRoom(close) => Some(close.room),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The way into the game, asked for.
+    pub(super) fn ticket_of(&mut self, client: &Client) -> world::Ticket {
+        let answer = self.ask(client.conn, request_ticket());
+        ticket_in(answer).expect("a ticket")
     }
 
     /// The rooms that hosts were told to open since the last look.
@@ -411,7 +472,11 @@ impl Scene {
                 Output::Host { host, message } => self.orders.push((host, message.body.expect("a body"))),
                 Output::Forsake { host } => self.forsaken.push(host),
                 Output::Children(count) => self.children = Some(count),
+                Output::Condemn { order } => self.condemned.push(order.room),
                 Output::Forget { room } => self.forgotten.push(room.0),
+                Output::Adopt { room, host } => self.adopted.push((room.0, host)),
+                Output::Record { key, value: Some(value) } => drop(self.records.insert(key, value)),
+                Output::Record { key, value: None } => drop(self.records.remove(&key).expect("it was there")),
             }
         }
         for conn in self.closed.keys() {
@@ -431,6 +496,11 @@ impl Scene {
             number => self.answers.entry(conn).or_default().push((number, body)),
         }
     }
+}
+
+/// Nobody beats in these scenes.
+fn recording() -> LobbyConfig {
+    LobbyConfig { directory: true, host_silence: Duration::from_hours(1), ..LobbyConfig::default() }
 }
 
 pub(super) fn hello(name: &str, token: &[u8]) -> ask::Body {

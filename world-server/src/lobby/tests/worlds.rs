@@ -10,6 +10,8 @@ use ambit_proto::control::world::{self, client_to_world as ask, world_to_client:
 use super::scene::{Client, Scene, create, join, leave, parameters, read_error, room, seconds, set_name, ticket_in};
 use crate::lobby::HostId;
 
+mod records;
+
 const FIRST: HostId = HostId(1);
 const SECOND: HostId = HostId(2);
 
@@ -108,11 +110,11 @@ fn a_gate_to_nowhere_is_closed_and_the_player_stays() {
         assert!(matches!(scene.order_for(FIRST), order::Body::Stay(_)));
         assert_eq!(scene.error(&ann).0, ErrorCode::Blocked);
     }
+    // The first host is full, and the others take none.
+    let (mut scene, ann, world) = scene_on([1, 8], &[]);
     scene.lose_host(SECOND, "killed");
     let third = scene.host(3, 0);
     scene.orders();
-    // The first host is full too.
-    scene.host(1, 1);
     scene.at_gate(FIRST, world, &ann, 1);
     assert_eq!(scene.error(&ann).0, ErrorCode::NoHostAvailable);
     assert!(matches!(scene.order_for(FIRST), order::Body::Stay(_)));
@@ -293,8 +295,12 @@ fn scene() -> (Scene, Client, u64) {
 }
 
 fn scene_with(given: &[(&str, &str)]) -> (Scene, Client, u64) {
+    scene_on([8, 8], given)
+}
+
+fn scene_on(capacities: [u32; 2], given: &[(&str, &str)]) -> (Scene, Client, u64) {
     let mut scene = Scene::unlimited();
-    let (first, second) = (scene.host(1, 8), scene.host(2, 8));
+    let (first, second) = (scene.host(1, capacities[0]), scene.host(2, capacities[1]));
     assert_eq!((first, second), (FIRST, SECOND));
     let ann = scene.enter("ann");
     let world = scene.create(&ann, world::CreateRoom { parameters: parameters(given), ..room("den") }).id;

@@ -1,0 +1,223 @@
+//! Agones' sidecar, spoken to by HTTP: a call goes in, its answer comes out.
+//!
+//! The paths and bodies are those of the gateway before its gRPC services (the `google.api.http` options of
+//! `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`); 64-bit integers are strings in it, names may be written with
+//! underscores or as `camelCase`. Each call has a connection of its own: there are few, and none leaves the machine.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::{Method, Request, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use tokio::net::TcpStream;
+
+use super::report::{Answer, Call, Figures, Trouble};
+
+/// Where Agones says which port its sidecar listens on.
+const PORT_VARIABLE: &str = "AGONES_SDK_HTTP_PORT";
+const USUAL_PORT: u16 = 9358;
+
+/// A call that changes something waits for Kubernetes.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// A `GameServer` with all its annotations is smaller than that.
+const LONGEST_ANSWER: usize = 1024 * 1024;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Sidecar {
+    port: u16,
+}
+
+/// What `GET /gameserver` says, as far as it matters here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct GameServer {
+    spec: Spec,
+    status: Status,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    health: Option<Health>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Health {
+    disabled: bool,
+    #[serde(alias = "periodSeconds")]
+    period_seconds: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    address: String,
+    ports: Vec<Port>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Port {
+    port: u16,
+}
+
+impl GameServer {
+    /// Where players reach this server from outside: the node's address, and the first port that was given to it.
+    pub(super) fn place(&self) -> Option<(&str, u16)> {
+        let port = self.status.ports.first()?.port;
+        (!self.status.address.is_empty() && port != 0).then_some((self.status.address.as_str(), port))
+    }
+
+    /// How often Agones wants to hear of its health, if at all. What is not said is left to its default of 5 s.
+    pub(super) fn health_period(&self) -> Option<Duration> {
+        let health = self.spec.health.as_ref();
+        let period_s = health.map_or(0, |health| health.period_seconds);
+        let period_s = if period_s == 0 { 5 } else { period_s };
+        (!health.is_some_and(|health| health.disabled)).then(|| Duration::from_secs(period_s.into()))
+    }
+}
+
+impl Sidecar {
+    /// The one that the environment names.
+    pub(super) fn from_environment() -> anyhow::Result<Self> {
+        let port = match std::env::var(PORT_VARIABLE) {
+            Err(_) => USUAL_PORT,
+            Ok(text) => text.parse().with_context(|| format!("{PORT_VARIABLE}={text}: a port is expected"))?,
+        };
+        Ok(Self { port })
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Makes a call whose answer says no more than that it was taken.
+    pub(super) async fn tell(&self, call: Call) -> Result<Answer, Trouble> {
+        self.request(call).await.map(|_| Answer::Done)
+    }
+
+    /// What Agones knows of this server.
+    pub(super) async fn look(&self) -> Result<GameServer, Trouble> {
+        let text = self.request(Call::Look).await?;
+        serde_json::from_slice(&text).map_err(|error| Trouble::Refused(format!("what came is no GameServer: {error}")))
+    }
+
+    async fn request(&self, call: Call) -> Result<Bytes, Trouble> {
+        match tokio::time::timeout(ANSWER_WITHIN, self.exchange(call)).await {
+            Ok(result) => result,
+            Err(_) => Err(Trouble::Refused(format!("no answer within {} s", ANSWER_WITHIN.as_secs()))),
+        }
+    }
+
+    async fn exchange(&self, call: Call) -> Result<Bytes, Trouble> {
+        let stream = TcpStream::connect(("localhost", self.port)).await;
+        let stream = stream.map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        let (method, path, body) = words(call);
+        let what = format!("{method} {path}");
+        answer(stream, method, &path, body).await.map_err(|error| Trouble::Refused(format!("{what}: {error:#}")))
+    }
+}
+
+/// Method, path and body.
+fn words(call: Call) -> (Method, String, String) {
+    let post = |path: &str| (Method::POST, path.to_owned(), "{}".to_owned());
+    match call {
+        Call::Look => (Method::GET, "/gameserver".to_owned(), String::new()),
+        Call::Ready => post("/ready"),
+        Call::Health => post("/health"),
+        Call::Shutdown => post("/shutdown"),
+        Call::Count(counter, Figures { count, capacity }) => (
+            Method::PATCH,
+            format!("/v1beta1/counters/{}", counter.name()),
+            format!(r#"{{"count":"{count}","capacity":"{capacity}"}}"#),
+        ),
+    }
+}
+
+/// The body of a good answer to one request.
+async fn answer(stream: TcpStream, method: Method, path: &str, body: String) -> anyhow::Result<Bytes> {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    // Ends with `sender`.
+    tokio::spawn(connection);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, "localhost")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(body)))?;
+    let (head, body) = sender.send_request(request).await?.into_parts();
+    let body = Limited::new(body, LONGEST_ANSWER).collect().await;
+    let body = body.map_err(|error| anyhow::anyhow!("{error}"))?.to_bytes();
+    if head.status != StatusCode::OK {
+        bail!("{}: {}", head.status, complaint(&body));
+    }
+    Ok(body)
+}
+
+/// Errors are JSON with a `message`; whatever else comes is told as it is, up to a line's length.
+fn complaint(body: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Complaint {
+        message: String,
+    }
+    let message = serde_json::from_slice(body).map(|Complaint { message }| message);
+    let text = message.unwrap_or_else(|_| String::from_utf8_lossy(body).into_owned());
+    text.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Counter;
+    use super::*;
+
+    #[test]
+    fn a_game_server_is_read_in_both_spellings() {
+        for (text, period_s) in [
+            (
+                r#"{"spec":{"health":{"period_seconds":7}},"status":{"address":"192.0.2.1","ports":[{"name":"game","port":7001}]}}"#,
+                7,
+            ),
+            (
+                r#"{"objectMeta":{"generation":"1"},"spec":{"health":{"periodSeconds":3}},"status":{"address":"192.0.2.1","ports":[{"port":7001}]}}"#,
+                3,
+            ),
+        ] {
+            let server: GameServer = serde_json::from_str(text).unwrap();
+            assert_eq!(server.place(), Some(("192.0.2.1", 7001)));
+            assert_eq!(server.health_period(), Some(Duration::from_secs(period_s)));
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_no_place() {
+        for text in [
+            "{}",
+            r#"{"status":{"address":"","ports":[{"port":7001}]}}"#,
+            r#"{"status":{"address":"192.0.2.1","ports":[]}}"#,
+        ] {
+            let server: GameServer = serde_json::from_str(text).unwrap();
+            assert_eq!((server.place(), server.health_period()), (None, Some(Duration::from_secs(5))), "{text}");
+        }
+        let server: GameServer = serde_json::from_str(r#"{"spec":{"health":{"disabled":true}}}"#).unwrap();
+        assert_eq!(server.health_period(), None);
+    }
+
+    #[test]
+    fn a_counter_s_figures_are_strings_as_64_bit_integers_are_in_json() {
+        let (method, path, body) = words(Call::Count(Counter::Rooms, Figures { count: 3, capacity: 8 }));
+        assert_eq!((method, path.as_str()), (Method::PATCH, "/v1beta1/counters/rooms"));
+        assert_eq!(body, r#"{"count":"3","capacity":"8"}"#);
+    }
+
+    #[test]
+    fn an_error_s_message_is_told_and_other_text_is_cut() {
+        assert_eq!(complaint(br#"{"code":2,"message":"counter not found: rooms"}"#), "counter not found: rooms");
+        assert_eq!(complaint("x".repeat(1_000).as_bytes()).len(), 200);
+    }
+}

@@ -1,0 +1,234 @@
+//! A cluster on loopback: NATS servers, WorldServers and hosts, each a process of its own.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Lines, PATIENCE, Scratch, Server, binary, server_signal};
+
+/// What servers and hosts show each other.
+const KEY: &str = "the key of a cluster of tests";
+const NODES: usize = 3;
+
+/// Three nodes of NATS with JetStream.
+pub struct Nats {
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    arguments: Vec<String>,
+    clients: u16,
+    monitor: u16,
+    child: Option<Child>,
+}
+
+impl Nats {
+    /// Starts them.
+    pub fn start(scratch: &Scratch) -> Result<Self> {
+        let ports = free_ports(3 * NODES)?;
+        let routes: Vec<_> = (0..NODES).map(|node| format!("nats://127.0.0.1:{}", ports[node])).collect();
+        let node = |node: usize| {
+            let (clients, monitor) = (ports[NODES + node], ports[2 * NODES + node]);
+            let store: PathBuf = scratch.path().join(format!("nats{node}"));
+            let arguments = [
+                ("-a", "127.0.0.1".to_owned()),
+                ("-p", clients.to_string()),
+                ("-m", monitor.to_string()),
+                ("--server_name", format!("n{node}")),
+                ("--cluster_name", "tests".to_owned()),
+                ("--cluster", routes[node].clone()),
+                ("--routes", routes.join(",")),
+                ("-sd", store.display().to_string()),
+            ];
+            let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
+            Node { arguments: arguments.chain(["-js".to_owned()]).collect(), clients, monitor, child: None }
+        };
+        let mut nats = Self { nodes: (0..NODES).map(node).collect() };
+        for node in 0..NODES {
+            nats.start_node(node)?;
+        }
+        Ok(nats)
+    }
+
+    /// What `--nats` is given.
+    pub fn urls(&self) -> String {
+        let urls = self.nodes.iter().map(|node| format!("nats://127.0.0.1:{}", node.clients));
+        urls.collect::<Vec<_>>().join(",")
+    }
+
+    /// Starts a node that was killed, with what it had stored.
+    pub fn start_node(&mut self, node: usize) -> Result<()> {
+        let mut command = Command::new("nats-server");
+        command.args(&self.nodes[node].arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().context("nats-server can't be started; `tests/run` installs it")?;
+        self.nodes[node].child = Some(child);
+        Ok(())
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self, node: usize) -> Result<()> {
+        if let Some(mut child) = self.nodes[node].child.take() {
+            child.kill()?;
+            child.wait()?;
+        }
+        Ok(())
+    }
+
+    /// The node that all writes of the directory go through.
+    pub fn leader(&self) -> Result<usize> {
+        for node in &self.nodes {
+            let Ok(page) = get(node.monitor, "/jsz?streams=1") else { continue };
+            let page: serde_json::Value = serde_json::from_str(&page)?;
+            let streams = page["account_details"][0]["stream_detail"].as_array().cloned().unwrap_or_default();
+            let leader = streams.iter().find_map(|stream| stream["cluster"]["leader"].as_str());
+            if let Some(number) = leader.and_then(|name| name.strip_prefix('n')?.parse().ok()) {
+                return Ok(number);
+            }
+        }
+        bail!("no node of NATS knows a leader of the directory's stream")
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        for node in 0..self.nodes.len() {
+            let _ = self.kill(node);
+        }
+    }
+}
+
+/// A host that has come by itself; killed when dropped.
+pub struct Host {
+    child: Child,
+    log: Lines,
+}
+
+impl Host {
+    /// The process' id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it logged since the last call.
+    pub fn log(&mut self) -> Vec<String> {
+        self.log.now()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Also one that was stopped.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Two WorldServers, two hosts and three nodes of NATS.
+pub struct Cluster {
+    /// The WorldServers that are left; the one that leads comes first.
+    pub worlds: Vec<Server>,
+    /// The hosts.
+    pub hosts: Vec<Host>,
+    /// The brokers.
+    pub nats: Nats,
+}
+
+impl Cluster {
+    /// Starts all of it and waits until the hosts are there.
+    pub fn start(scratch: &Scratch) -> Result<Self> {
+        let nats = Nats::start(scratch)?;
+        let arguments = ["--hosts", "cluster", "--nats", &nats.urls(), "--host-key", KEY];
+        let worlds = vec![Server::start(scratch, &arguments)?, Server::start(scratch, &arguments)?];
+        let mut cluster = Self { worlds, hosts: Vec::new(), nats };
+        for _ in 0..2 {
+            cluster.add_host(scratch)?;
+        }
+        cluster.leader().await_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+        Ok(cluster)
+    }
+
+    /// The WorldServer that leads.
+    pub fn leader(&self) -> &Server {
+        &self.worlds[0]
+    }
+
+    /// The one that follows.
+    pub fn follower(&self) -> &Server {
+        &self.worlds[1]
+    }
+
+    fn add_host(&mut self, scratch: &Scratch) -> Result<()> {
+        let worlds: Vec<String> = self.worlds.iter().map(|world| world.world.to_string()).collect();
+        let ready = &self.leader().ready;
+        let certificate = ready.split("certificate=").nth(1).context("no certificate")?.trim();
+        let mut command = Command::new(binary("game-server"));
+        scratch.confine(&mut command);
+        command.args(["--world", &worlds.join(","), "--world-cert", certificate, "--host-key", KEY]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("a game-server can't be started")?;
+        let log = Lines::of(child.stderr.take().expect("piped"));
+        self.hosts.push(Host { child, log });
+        Ok(())
+    }
+
+    /// The host that listens at this address of a ticket.
+    pub fn host_at(&mut self, address: &str) -> Result<usize> {
+        let port: SocketAddr = address.parse()?;
+        let pattern = format!("address=\"{port}\"");
+        for index in 0..self.hosts.len() {
+            if self.hosts[index].log().iter().any(|line| strip(line).contains(&pattern)) {
+                return Ok(index);
+            }
+        }
+        bail!("no host says that it is at {address}")
+    }
+
+    /// Kills the WorldServer that leads; the other one is left.
+    pub fn kill_leader(&mut self) -> Result<()> {
+        let leader = self.worlds.remove(0);
+        server_signal(leader.id(), "KILL")?;
+        leader.wait()?;
+        Ok(())
+    }
+
+    /// Waits until the WorldServer that is left leads and has both hosts.
+    pub fn await_succession(&self) -> Result<()> {
+        self.leader().await_metrics("two hosts", |metrics| metrics.get("ambit_hosts") == Some(&2.0))?;
+        Ok(())
+    }
+}
+
+/// Without colours.
+fn strip(line: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain += before;
+        rest = after.split_once('m').map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
+/// Ports that are free at the moment; nobody else on this machine is likely to take them at once.
+fn free_ports(count: usize) -> Result<Vec<u16>> {
+    let listeners: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
+fn get(port: u16, path: &str) -> Result<String> {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+}
+
+/// A pause that is the point of a test: something is missing for so long.
+pub fn outage(length: Duration) {
+    std::thread::sleep(length);
+}

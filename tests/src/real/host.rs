@@ -1,0 +1,57 @@
+//! A game-server that comes to a world-server by itself, in a process of its own.
+
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::{Lines, Scratch, Server, binary, server_signal};
+
+/// A running host; killed when dropped.
+pub struct Host {
+    child: Child,
+    log: Lines,
+}
+
+impl Host {
+    /// What `--host-key` of the server and of its hosts is in tests.
+    pub const KEY: &str = "a key that only the tests know";
+
+    /// Starts one that goes to `server`, which has to have that key.
+    pub fn start(scratch: &Scratch, server: &Server, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
+        let certificate = server.ready.split_whitespace().find_map(|word| word.strip_prefix("certificate="));
+        let mut command = Command::new(binary("game-server"));
+        scratch.confine(&mut command).env("AMBIT_HOST_KEY", Self::KEY).envs(variables.iter().copied());
+        command.args(["--world", &server.world.to_string(), "--world-cert", certificate.context("no certificate")?]);
+        command.args(["--listen", "127.0.0.1:0"]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("the game-server can't be started")?;
+        let log = Lines::of(child.stderr.take().expect("piped"));
+        Ok(Self { child, log })
+    }
+
+    /// The next line of its log that holds `words`.
+    pub fn await_log(&mut self, words: &str) -> Result<String> {
+        self.log.find(words, |line| line.contains(words).then(|| line.to_owned()))
+    }
+
+    /// Where it tells players to connect, as soon as it takes rooms.
+    pub fn await_address(&mut self) -> Result<String> {
+        let line = self.await_log("hosting rooms")?;
+        let address = line.split_whitespace().find_map(|word| word.strip_prefix("address="));
+        Ok(address.with_context(|| format!("no address in '{line}'"))?.trim_matches('"').to_owned())
+    }
+
+    /// Sends SIGTERM; the exit status once it has gone, and what it logged that nobody has looked at.
+    pub fn terminate(mut self) -> Result<(Option<i32>, Vec<String>)> {
+        server_signal(self.child.id(), "TERM")?;
+        let log = self.log.rest();
+        Ok((self.child.wait()?.code(), log))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

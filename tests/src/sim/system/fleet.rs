@@ -1,0 +1,487 @@
+//! Hosts that are processes of their own: they come, hang, wake and die, and what is said to and by them takes its time.
+//!
+//! The rules are those of the real shells. A host's words leave the process one after the other, and what has left arrives, whatever becomes
+//! of the process; a tick's datagrams leave behind what is said of that tick. What a hung host is sent waits for it; a dead one's clients
+//! notice nothing until their patience is over. A child that is given up is killed; a host that came by itself wakes up some time, goes on
+//! with what it has, and learns a little later that nobody listens.
+//!
+//! Checked all along: two hosts that the lobby listens to never have the same room, and nobody hears of a room from a host after having heard
+//! of it from a later one.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use ambit_client_core::client::Client;
+use ambit_client_core::client::lobby::Ending;
+use ambit_game_server::logic::registry::Registry;
+use ambit_proto::control::game::{ClientToGame, game_to_client};
+use ambit_proto::control::host::{HostToWorld, WorldToHost, world_to_host};
+use ambit_proto::host::BEAT_INTERVAL;
+use ambit_proto::ids::RoomId;
+use ambit_proto::time::LocalTime;
+use ambit_world_server::lobby::{HostId, Origin};
+use bytes::Bytes;
+use fastrand::Rng;
+use prost::Message;
+
+use super::{Parcel, System};
+use crate::sim::host::{GameConn, Said, SimHost};
+
+/// How long a client waits for a host that says nothing.
+pub(super) const NO_ANSWER: Duration = Duration::from_secs(10);
+/// Rooms of a host.
+const CAPACITY: u32 = 8;
+
+/// What is under way to, from or about a host.
+pub(super) enum OfHost {
+    /// The process is there.
+    Born { origin: Origin, address: String },
+    /// A client calls.
+    Called { guest: usize, conn: GameConn },
+    /// A client has called for long enough.
+    NoAnswer { conn: GameConn },
+    /// A client may have heard nothing for too long.
+    Idle { conn: GameConn },
+    /// Something on a game connection.
+    Conn { conn: GameConn, what: ToHost },
+    /// A room is made.
+    Made { room: RoomId },
+    /// Time to say that it lives.
+    Beat,
+    /// The next of its words leaves the process.
+    Written,
+    /// The lobby's word is here.
+    Told(Box<WorldToHost>),
+    /// Its word is at the lobby.
+    Said(Box<HostToWorld>),
+    /// Its end is known to the lobby.
+    Gone,
+    /// It learns that the lobby has cut the link.
+    Cut,
+}
+
+/// What a client sends on a game connection.
+pub(super) enum ToHost {
+    Control(Vec<u8>),
+    Datagram(Bytes),
+    Gone,
+}
+
+/// A host, and how it fares.
+pub(super) struct Node {
+    pub(super) host: SimHost,
+    origin: Origin,
+    state: State,
+    linked: bool,
+    /// What waits for it to wake up.
+    inbox: Vec<OfHost>,
+    /// What it has said and what has not left the process.
+    row: VecDeque<Said>,
+    /// Whether the next of that is about to leave.
+    writing: bool,
+    /// When the newest word to the lobby, and from it, arrives.
+    up_at: LocalTime,
+    down_at: LocalTime,
+}
+
+/// How a host fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It does what it should.
+    Awake,
+    /// It says and does nothing.
+    Hung,
+    /// It says its last words.
+    Ending,
+}
+
+/// All of them.
+pub(super) struct Fleet {
+    registry: Registry,
+    rng: Rng,
+    /// How many children are to be kept.
+    pub(super) wanted: u32,
+    starting: u32,
+    last: u64,
+    /// Calls that were taken.
+    taken: BTreeSet<GameConn>,
+    /// Which room a game connection is in.
+    joined: BTreeMap<GameConn, RoomId>,
+    /// How often a room had been given to a host when it was given to this one.
+    incarnations: BTreeMap<(HostId, RoomId), u32>,
+    orders: BTreeMap<RoomId, u32>,
+    /// Rooms that were closed because they seem to kill their hosts.
+    condemned: Vec<RoomId>,
+    /// The newest incarnation of a room that a guest has heard of it.
+    heard: BTreeMap<(usize, RoomId), u32>,
+}
+
+impl Node {
+    pub(super) fn embedded(host: SimHost) -> Self {
+        Node::new(host, Origin::Embedded)
+    }
+
+    fn new(host: SimHost, origin: Origin) -> Self {
+        Node {
+            host,
+            origin,
+            state: State::Awake,
+            linked: true,
+            inbox: Vec::new(),
+            row: VecDeque::new(),
+            writing: false,
+            up_at: LocalTime::ZERO,
+            down_at: LocalTime::ZERO,
+        }
+    }
+
+    pub(super) fn is_embedded(&self) -> bool {
+        self.origin == Origin::Embedded
+    }
+
+    pub(super) fn is_awake(&self) -> bool {
+        self.state == State::Awake
+    }
+
+    /// Whether the lobby listens to it.
+    pub(super) fn is_linked(&self) -> bool {
+        self.linked
+    }
+}
+
+impl Fleet {
+    pub(super) fn new(seed: u64, registry: Registry, wanted: u32) -> Self {
+        Fleet {
+            registry,
+            rng: Rng::with_seed(seed ^ 0xf1ee7),
+            wanted,
+            starting: 0,
+            last: super::FIRST_APART - 1,
+            taken: BTreeSet::new(),
+            joined: BTreeMap::new(),
+            incarnations: BTreeMap::new(),
+            orders: BTreeMap::new(),
+            condemned: Vec::new(),
+            heard: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn note_condemned(&mut self, room: RoomId) {
+        self.condemned.push(room);
+    }
+
+    pub(super) fn way_of_making(&mut self) -> Duration {
+        let most_ms = if self.rng.u8(..8) == 0 { 400 } else { 30 };
+        self.up_to_ms(most_ms)
+    }
+
+    fn up_to_ms(&mut self, most: u64) -> Duration {
+        Duration::from_micros(self.rng.u64(100..=1_000 * most))
+    }
+}
+
+/// What may befall hosts.
+impl System {
+    /// A host that came by itself, under this address.
+    pub fn add_remote(&mut self, address: &str) {
+        let what = OfHost::Born { origin: Origin::Remote, address: address.to_owned() };
+        self.agenda.add(self.now, Parcel::OfHost { host: HostId(0), what });
+    }
+
+    /// The hosts that are processes of their own, and how they fare.
+    pub fn hosts(&self) -> Vec<(HostId, Origin, State)> {
+        let apart = self.hosts.iter().filter(|(_, node)| !node.is_embedded());
+        apart.map(|(&id, node)| (id, node.origin, node.state)).collect()
+    }
+
+    /// How often rooms were given to a host.
+    pub fn orders(&self) -> u64 {
+        self.fleet.orders.values().map(|&orders| u64::from(orders)).sum()
+    }
+
+    /// Rooms that were closed because they seem to kill their hosts.
+    pub fn condemned(&self) -> &[RoomId] {
+        &self.fleet.condemned
+    }
+
+    /// How often this room was.
+    pub fn orders_of(&self, room: RoomId) -> u32 {
+        self.fleet.orders.get(&room).copied().unwrap_or_default()
+    }
+
+    /// How many rooms the shell of the lobby keeps, and how many hosts have.
+    pub fn rooms_left(&self) -> (usize, usize) {
+        (self.kept.len(), self.hosts.values().map(|node| node.host.room_count()).sum())
+    }
+
+    /// A process dies, with all that has not left it.
+    pub fn kill_host(&mut self, id: HostId) {
+        let Some(node) = self.hosts.remove(&id) else { return };
+        if node.linked {
+            self.lose_link(id, node.up_at);
+        }
+        self.leave_clients(id);
+        self.nurse();
+        self.pump();
+    }
+
+    /// A process stops.
+    pub fn hang_host(&mut self, id: HostId) {
+        if let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) {
+            node.state = State::Hung;
+            self.leave_clients(id);
+        }
+    }
+
+    /// It goes on.
+    pub fn wake_host(&mut self, id: HostId) {
+        let Some(node) = self.hosts.get_mut(&id).filter(|node| node.state == State::Hung) else { return };
+        node.state = State::Awake;
+        for what in std::mem::take(&mut node.inbox) {
+            self.agenda.add(self.now, Parcel::OfHost { host: id, what });
+        }
+    }
+
+    /// A process is asked to end, and hands its rooms over.
+    pub fn end_host(&mut self, id: HostId) {
+        let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) else { return };
+        node.host.hand_over();
+        node.state = State::Ending;
+        self.pump();
+        // Also one that has nothing to say ends.
+        self.write_soon(id);
+    }
+}
+
+impl System {
+    /// Sees to it that there are as many children as are wanted.
+    pub(super) fn nurse(&mut self) {
+        let children = self.hosts.values().filter(|node| node.origin == Origin::Child).count() as u32;
+        while children + self.fleet.starting < self.fleet.wanted {
+            self.fleet.starting += 1;
+            let at = self.now + Duration::from_millis(50) + self.fleet.up_to_ms(200);
+            let address = format!("127.0.0.1:{}", 9_000 + self.fleet.last + u64::from(self.fleet.starting));
+            let what = OfHost::Born { origin: Origin::Child, address };
+            self.agenda.add(at, Parcel::OfHost { host: HostId(0), what });
+        }
+    }
+
+    pub(super) fn tell_host(&mut self, host: HostId, mut message: WorldToHost) {
+        if self.hosts.get(&host).is_some_and(Node::is_embedded) {
+            let now = self.now;
+            return self.hosts.get_mut(&host).expect("it is there").host.handle_world(now, message);
+        }
+        if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
+            let room = RoomId(open.room);
+            let resume = open.resume.take();
+            open.resume = resume.map(|order| self.kept.resume(self.now, room, order));
+            self.kept.place(self.now, room, host);
+            let orders = self.fleet.orders.entry(room).or_default();
+            *orders += 1;
+            self.fleet.incarnations.insert((host, room), *orders);
+            let mut others = self.hosts.iter().filter(|(id, node)| **id != host && node.linked);
+            let other = others.find(|(_, node)| node.host.has(room));
+            assert!(other.is_none(), "seed {}: {room:?} would have two hosts at {:?}", self.seed, self.now);
+        }
+        let at = self.now + self.fleet.up_to_ms(6);
+        let Some(node) = self.hosts.get_mut(&host).filter(|node| node.linked) else { return };
+        node.down_at = node.down_at.max(at);
+        self.agenda.add(node.down_at, Parcel::OfHost { host, what: OfHost::Told(Box::new(message)) });
+    }
+
+    /// The lobby gives a host up.
+    pub(super) fn cut_link(&mut self, host: HostId) {
+        let Some(node) = self.hosts.get_mut(&host) else { return };
+        if node.origin == Origin::Child {
+            return self.kill_host(host);
+        }
+        let up_at = node.up_at;
+        node.linked = false;
+        self.lose_link(host, up_at);
+        let at = self.now + self.fleet.up_to_ms(20);
+        self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Cut });
+    }
+
+    pub(super) fn call_host(&mut self, conn: GameConn, what: ToHost) {
+        let Some(&(_, host)) = self.games.get(&conn) else { return };
+        self.of_host(host, OfHost::Conn { conn, what });
+    }
+
+    pub(super) fn put_in_row(&mut self, host: HostId, said: Said) {
+        self.hosts.get_mut(&host).expect("it speaks").row.push_back(said);
+        self.write_soon(host);
+    }
+
+    pub(super) fn of_host(&mut self, host: HostId, what: OfHost) {
+        let now = self.now;
+        match what {
+            OfHost::Born { origin, address } => return self.bear(origin, &address),
+            OfHost::Said(message) => {
+                if let Some(message) = self.kept.take(now, host, *message) {
+                    self.lobby.handle_host(now, host, message);
+                }
+                return;
+            }
+            OfHost::Gone => return self.lobby.handle_host_gone(now, host, "its link has ended"),
+            OfHost::NoAnswer { conn } if self.fleet.taken.contains(&conn) => return,
+            OfHost::NoAnswer { conn } => return self.give_call_up(conn),
+            OfHost::Idle { conn } => {
+                let called = self.games.get(&conn).and_then(|(_, host)| self.hosts.get(host));
+                if called.is_none_or(|node| node.state == State::Hung) {
+                    self.give_call_up(conn);
+                }
+                return;
+            }
+            _ => {}
+        }
+        let Some(node) = self.hosts.get_mut(&host) else { return };
+        if node.state == State::Hung {
+            return node.inbox.push(what);
+        }
+        if matches!(what, OfHost::Beat | OfHost::Written) && self.ends_by_itself(host) {
+            return;
+        }
+        let node = self.hosts.get_mut(&host).expect("it goes on");
+        match what {
+            OfHost::Called { guest, conn } => {
+                self.fleet.taken.insert(conn);
+                let at = self.guests[guest].down.stream(now);
+                self.agenda.add(at, Parcel::GameOpened { guest, conn });
+            }
+            OfHost::Conn { conn, what: ToHost::Control(frame) } => {
+                let message = ClientToGame::decode(&frame[..]).expect("the client's own message");
+                node.host.handle_control(now, conn, message);
+            }
+            OfHost::Conn { conn, what: ToHost::Datagram(bytes) } => node.host.handle_datagram(now, conn, bytes),
+            OfHost::Conn { conn, what: ToHost::Gone } => node.host.handle_closed(conn),
+            OfHost::Made { room } => node.host.finish(now, room),
+            OfHost::Beat => {
+                node.host.beat();
+                self.agenda.add(now + BEAT_INTERVAL, Parcel::OfHost { host, what: OfHost::Beat });
+            }
+            OfHost::Written => self.write(host),
+            OfHost::Told(_) if node.state == State::Ending => {}
+            OfHost::Told(message) if matches!(message.body, Some(world_to_host::Body::Drain(_))) => {
+                node.host.handle_world(now, *message);
+                node.state = State::Ending;
+                self.pump();
+                self.write_soon(host);
+            }
+            OfHost::Told(message) => node.host.handle_world(now, *message),
+            OfHost::Cut => self.come_again(host),
+            _ => unreachable!("done above"),
+        }
+    }
+
+    /// Nobody hears of a room from a host after having heard of it from a later one.
+    pub(super) fn check_owner(&mut self, conn: GameConn, guest: usize, told: Option<&game_to_client::Body>) {
+        if let Some(game_to_client::Body::Joined(joined)) = told {
+            self.fleet.joined.insert(conn, RoomId(joined.room));
+        }
+        let (Some(&room), Some(&(_, host))) = (self.fleet.joined.get(&conn), self.games.get(&conn)) else { return };
+        let Some(&incarnation) = self.fleet.incarnations.get(&(host, room)) else { return };
+        let newest = self.fleet.heard.entry((guest, room)).or_default();
+        assert!(
+            incarnation >= *newest,
+            "seed {}, at {:?}: guest {guest} hears of {room:?} from {host:?}, number {incarnation}, after number {newest}",
+            self.seed,
+            self.now
+        );
+        *newest = incarnation;
+    }
+
+    fn bear(&mut self, origin: Origin, address: &str) {
+        if origin == Origin::Child {
+            self.fleet.starting -= 1;
+        }
+        self.fleet.last += 1;
+        let id = HostId(self.fleet.last);
+        let host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
+        self.hosts.insert(id, Node::new(host, origin));
+        self.lobby.handle_host_start(self.now, id, origin);
+        self.agenda.add(self.now + BEAT_INTERVAL, Parcel::OfHost { host: id, what: OfHost::Beat });
+        self.nurse();
+    }
+
+    /// Whether a host notices that it was stopped for too long: it vanishes, and one that came by itself comes again.
+    pub(super) fn ends_by_itself(&mut self, host: HostId) -> bool {
+        let now = self.now;
+        let node = self.hosts.get_mut(&host).expect("it is awake");
+        if node.is_embedded() || node.host.passes(now) {
+            return false;
+        }
+        let (origin, address) = (node.origin, node.host.address().to_owned());
+        self.kill_host(host);
+        if origin == Origin::Remote {
+            let what = OfHost::Born { origin, address };
+            self.agenda.add(now + Duration::from_millis(500), Parcel::OfHost { host: HostId(0), what });
+        }
+        true
+    }
+
+    /// A host that came by itself learns that its link is cut: it closes what it has, and comes again.
+    fn come_again(&mut self, host: HostId) {
+        self.hosts.get_mut(&host).expect("it learns that").host.lose_link();
+        self.pump();
+        let node = self.hosts.remove(&host).expect("it has just closed its rooms");
+        let at = self.now + Duration::from_millis(500);
+        let what = OfHost::Born { origin: Origin::Remote, address: node.host.address().to_owned() };
+        self.agenda.add(at, Parcel::OfHost { host: HostId(0), what });
+    }
+
+    fn write_soon(&mut self, host: HostId) {
+        let at = self.now + self.fleet.up_to_ms(2);
+        let node = self.hosts.get_mut(&host).expect("it speaks");
+        if !std::mem::replace(&mut node.writing, true) {
+            self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Written });
+        }
+    }
+
+    /// One word leaves the process, with the datagrams that wait for it.
+    fn write(&mut self, host: HostId) {
+        let at = self.now + self.fleet.up_to_ms(8);
+        let node = self.hosts.get_mut(&host).expect("it speaks");
+        node.writing = false;
+        let word = node.row.pop_front_if(|said| matches!(said, Said::World(_)));
+        let mut datagrams = Vec::new();
+        while let Some(datagram) = node.row.pop_front_if(|said| matches!(said, Said::Datagram(..))) {
+            datagrams.push(datagram);
+        }
+        if let Some(Said::World(message)) = word.filter(|_| node.linked) {
+            node.up_at = node.up_at.max(at);
+            self.agenda.add(node.up_at, Parcel::OfHost { host, what: OfHost::Said(Box::new(message)) });
+        }
+        let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::Ending);
+        for datagram in datagrams {
+            self.carry_said(host, datagram);
+        }
+        if !is_silent {
+            self.write_soon(host);
+        } else if is_ending {
+            self.kill_host(host);
+        }
+    }
+
+    /// The lobby learns that a host is gone, after all that it has said.
+    fn lose_link(&mut self, host: HostId, up_at: LocalTime) {
+        let at = up_at.max(self.now + self.fleet.up_to_ms(10));
+        self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Gone });
+    }
+
+    /// Those who hear nothing any more give up some time.
+    fn leave_clients(&mut self, host: HostId) {
+        let there = self.guests.iter().filter_map(|guest| guest.game);
+        for conn in there.filter(|conn| self.games.get(conn).is_some_and(|(_, at)| *at == host)) {
+            self.agenda.add(self.now + NO_ANSWER, Parcel::OfHost { host, what: OfHost::Idle { conn } });
+        }
+    }
+
+    fn give_call_up(&mut self, conn: GameConn) {
+        if let Some(guest) = self.playing(conn) {
+            self.guests[guest].game = None;
+            self.with(guest, |client: &mut Client, now| {
+                client.handle_game_closed(now, Ending::Broken("timed out".into()));
+            });
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Several WorldServers, hosts on their own and NATS: what goes on when one of them is gone. Times are printed, never asserted.
+
+use std::time::{Duration, Instant};
+
+use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as told};
+use ambit_proto::quic::ALPN_WORLD;
+use ambit_tests::real::raw::Raw;
+use ambit_tests::real::{Cluster, Console, Scratch, outage, server_signal};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// Longer than the lease of a host and the silence after which it is given up.
+const TOO_LONG: Duration = Duration::from_secs(4);
+/// What is answered within that at most, or refused for now, when a node of NATS has died.
+const ELECTION: Duration = Duration::from_secs(6);
+
+#[test]
+fn a_world_server_is_killed_and_rooms_and_chat_go_on_at_the_other() -> Result<()> {
+    let scratch = Scratch::new("cluster-world");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    cluster.kill_leader()?;
+    let killed = now();
+    for (console, name) in [(&mut ann, "ann"), (&mut bob, "bob")] {
+        let back = console.wait_for("welcome")?;
+        assert_eq!((&back["resumed"], &back["room"]), (&true.into(), &1.into()), "{back}");
+        println!("{name} is back in the lobby {} ms after the kill", killed.elapsed().as_millis());
+    }
+    chat(&mut ann, &mut bob)?;
+    println!("and in the chat after {} ms", killed.elapsed().as_millis());
+    cluster.await_succession()?;
+    // The room has not noticed: nobody was sent out of it or into it again.
+    for console in [ann, bob] {
+        let out = |event: &&Value| event["ev"] == "left" || event["ev"] == "started" && event["again"] == true;
+        assert_eq!(console.events.iter().find(out), None);
+        let (code, rest) = console.quit()?;
+        assert_eq!((code, rest.iter().find(out)), (0, None));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_world_server_that_is_asked_to_end_hands_its_place_over() -> Result<()> {
+    let scratch = Scratch::new("cluster-drain");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let leader = cluster.worlds.remove(0);
+    assert_eq!(leader.terminate()?, Some(0));
+    for console in [&mut ann, &mut bob] {
+        let back = console.wait_for("welcome")?;
+        assert_eq!((&back["resumed"], &back["room"]), (&true.into(), &1.into()), "{back}");
+    }
+    chat(&mut ann, &mut bob)?;
+    cluster.await_succession()
+}
+
+#[test]
+fn a_node_of_nats_is_killed_and_at_most_new_rooms_wait() -> Result<()> {
+    let scratch = Scratch::new("cluster-node");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let mut cid = Console::start(&scratch, cluster.follower().world, "cid", &[])?;
+    let leader = cluster.nats.leader()?;
+    cluster.nats.kill(leader)?;
+    let killed = now();
+    // All of this is answered while the broker's nodes look for a leader.
+    chat(&mut ann, &mut bob)?;
+    assert_eq!(cid.ask("rooms", "rooms")?["rooms"].as_array().map(Vec::len), Some(1));
+    cid.ask("join 1", "started")?;
+    cid.ask("leave", "left")?;
+    println!("chat, list, join and leave took {} ms", killed.elapsed().as_millis());
+    let refused = create(&mut cid, killed)?;
+    println!("a room was made after {} ms, refused {refused} times before", killed.elapsed().as_millis());
+    chat(&mut ann, &mut bob)
+}
+
+#[test]
+fn nats_is_gone_for_ten_seconds_and_games_go_on() -> Result<()> {
+    let scratch = Scratch::new("cluster-outage");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
+    (0..3).try_for_each(|node| cluster.nats.kill(node))?;
+    outage(Duration::from_secs(2));
+    let refused = cid.ask("create too-early game=field", "error")?;
+    assert_eq!(refused["code"], "try_again", "{refused}");
+    assert!(refused["message"].as_str().is_some_and(|message| message.contains("try again")), "{refused}");
+    chat(&mut ann, &mut bob)?;
+    outage(Duration::from_secs(8));
+    chat(&mut ann, &mut bob)?;
+    // Games have gone on all the time.
+    let heard = |console: &mut Console| console.ask("stats", "stats");
+    for console in [&mut ann, &mut bob] {
+        let stats = heard(console)?;
+        assert!(stats["gap_ms_max"].as_f64().is_some_and(|gap| gap < 9_000.0), "{stats}");
+    }
+    (0..3).try_for_each(|node| cluster.nats.start_node(node))?;
+    let again = now();
+    create(&mut cid, again)?;
+    println!("rooms could be made {} ms after NATS was back", again.elapsed().as_millis());
+    chat(&mut ann, &mut bob)?;
+    for console in [ann, bob] {
+        assert_eq!(console.events.iter().filter(|event| event["ev"] == "welcome").count(), 1, "nobody lost the lobby");
+        assert!(console.events.iter().all(|event| event["ev"] != "left"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_host_that_wakes_up_after_its_lease_finds_its_room_elsewhere() -> Result<()> {
+    let scratch = Scratch::new("cluster-lease");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let started = |console: &Console| {
+        let last = console.events.iter().rev().find(|event| event["ev"] == "started").cloned();
+        last.and_then(|event| Some(event["address"].as_str()?.to_owned())).context("no start")
+    };
+    let before = started(&ann)?;
+    // Of a room that has just begun, nothing is known elsewhere yet.
+    outage(Duration::from_secs(2));
+    let host = cluster.host_at(&before)?;
+    let id = cluster.hosts[host].id();
+    server_signal(id, "STOP")?;
+    for console in [&mut ann, &mut bob] {
+        console.wait_until("the room elsewhere", |event| {
+            event["ev"] == "started" && event["address"] != before.as_str()
+        })?;
+    }
+    outage(TOO_LONG);
+    server_signal(id, "CONT")?;
+    // It comes back, and is told that the room is not its own any more.
+    cluster.leader().await_metrics("both hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+    chat(&mut ann, &mut bob)?;
+    let mut woken = Vec::new();
+    for _ in 0..500 {
+        woken.extend(cluster.hosts[host].log());
+        if woken.iter().any(|line| line.contains("room closed")) {
+            break;
+        }
+        outage(Duration::from_millis(20));
+    }
+    assert!(woken.iter().any(|line| line.contains("room closed")), "{woken:#?}");
+    for console in [ann, bob] {
+        // What is shown goes forward all the time: nobody ever saw the older truth again.
+        // (The time of a start is what the client takes for now: another host's clock may be some milliseconds off.)
+        let news = console.events.iter().filter(|event| event["ev"] != "started");
+        let times: Vec<f64> = news.filter_map(|event| event["t"].as_f64()).collect();
+        assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
+        assert!(console.events.iter().all(|event| event["ev"] != "left"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_room_whose_making_was_never_answered_is_made_once() -> Result<()> {
+    let scratch = Scratch::new("cluster-create");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (leader, follower) = (cluster.leader().world, cluster.follower().world);
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(async {
+        let mut ann = Raw::connect(leader, ALPN_WORLD).await?;
+        let told::Body::Welcome(welcome) = ann.hello("ann").await? else { bail!("no welcome") };
+        let wanted = || {
+            let create =
+                world::CreateRoom { name: "den".into(), game: "field".into(), key: vec![5; 16], ..Default::default() };
+            ask::Body::CreateRoom(create)
+        };
+        // Nobody hears the first answer: the server is gone before.
+        ann.ask_without_answer(wanted()).await?;
+        ann.pause().await;
+        cluster.kill_leader()?;
+        let mut ann = loop {
+            // Until the other one leads.
+            let mut ann = Raw::connect(follower, ALPN_WORLD).await?;
+            if let Ok(told::Body::Welcome(back)) = ann.resume("ann", welcome.resume_token.clone()).await {
+                println!("resumed: {}", back.resumed);
+                break ann;
+            }
+        };
+        let answer = ann.ask(wanted()).await?.body;
+        let told::Body::RoomCreated(made) = answer.context("an answer")? else { bail!("not made") };
+        let list = ann.ask(ask::Body::ListRooms(world::ListRooms { subscribe: false })).await?.body;
+        let Some(told::Body::RoomList(list)) = list else { bail!("no list") };
+        assert_eq!(list.rooms.iter().map(|room| room.id).collect::<Vec<_>>(), [made.room.context("a room")?.id]);
+        Ok(())
+    })
+}
+
+#[test]
+fn two_hundred_race_for_fifty_seats_at_two_servers_and_fifty_get_in() -> Result<()> {
+    const RACERS: usize = 200;
+    const SEATS: u32 = 50;
+    let scratch = Scratch::new("cluster-seats");
+    let cluster = Cluster::start(&scratch)?;
+    let servers = [cluster.leader().world, cluster.follower().world];
+    let mut maker = Console::start(&scratch, servers[1], "maker", &[])?;
+    maker.ask(&format!("create den game=field capacity={}", SEATS + 1), "created")?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let outcomes = runtime.block_on(async {
+        let mut racers = tokio::task::JoinSet::new();
+        let start = std::sync::Arc::new(tokio::sync::Barrier::new(RACERS));
+        for racer in 0..RACERS {
+            let (server, start) = (servers[racer % 2], start.clone());
+            racers.spawn(async move {
+                let mut racer_line = Raw::connect(server, ALPN_WORLD).await?;
+                racer_line.hello(&format!("racer{racer}")).await?;
+                start.wait().await;
+                let join = world::JoinRoom { room: 1, ..Default::default() };
+                let answer = racer_line.ask(ask::Body::JoinRoom(join)).await?.body;
+                // The connection is kept: a seat of somebody who is gone would be free again.
+                anyhow::Ok((answer, racer_line))
+            });
+        }
+        let mut outcomes = Vec::new();
+        while let Some(outcome) = racers.join_next().await {
+            outcomes.push(outcome??);
+        }
+        anyhow::Ok(outcomes)
+    })?;
+    let seated = outcomes.iter().filter(|(answer, _)| matches!(answer, Some(told::Body::RoomJoined(_)))).count();
+    let full = outcomes
+        .iter()
+        .filter(|(answer, _)| matches!(answer, Some(told::Body::Error(error)) if error.name == "room_full"));
+    assert_eq!((seated, full.count()), (SEATS as usize, RACERS - SEATS as usize));
+    let listed = maker.ask("rooms", "rooms")?;
+    assert_eq!(listed["rooms"][0]["players"], SEATS + 1);
+    Ok(())
+}
+
+/// Makes a room; it may be told to try again for as long as an election takes. Gives how often it was.
+fn create(console: &mut Console, since: Instant) -> Result<u32> {
+    let mut refused = 0;
+    loop {
+        console.type_in("create another game=field")?;
+        let answer = console.wait_until("an answer", |event| event["ev"] == "created" || event["ev"] == "error")?;
+        if answer["ev"] == "created" {
+            return Ok(refused);
+        }
+        assert_eq!(answer["code"], "try_again", "{answer}");
+        refused += 1;
+        // Not a bound of a machine's speed: what the broker needs is known, and ten times that is given.
+        if since.elapsed() > 10 * ELECTION {
+            bail!("no room could be made");
+        }
+        outage(Duration::from_millis(200));
+    }
+}
+
+/// Ann at the WorldServer that leads, Bob at the other one, both in a room that runs.
+fn players(scratch: &Scratch, cluster: &Cluster) -> Result<(Console, Console)> {
+    let mut ann = Console::start(scratch, cluster.leader().world, "ann", &[])?;
+    let mut bob = Console::start(scratch, cluster.follower().world, "bob", &[])?;
+    ann.ask("create den game=field", "created")?;
+    ann.ask("start", "started")?;
+    bob.ask("join 1", "started")?;
+    Ok((ann, bob))
+}
+
+/// Each hears the other.
+fn chat(ann: &mut Console, bob: &mut Console) -> Result<()> {
+    ann.type_in("say from ann")?;
+    bob.wait_until("ann's words", |event| event["ev"] == "chat" && event["text"] == "from ann")?;
+    bob.type_in("say from bob")?;
+    ann.wait_until("bob's words", |event| event["ev"] == "chat" && event["text"] == "from bob")?;
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "times are printed")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,162 @@
+//! Stands in for the sidecar of Agones: the same paths, the same rules for counters, the same form of errors.
+//!
+//! Source: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`, `proto/sdk/beta/beta.proto`.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use ambit_tests::real::PATIENCE;
+use anyhow::{Result, bail};
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, StatusCode, Uri};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+/// Requests that a test has not looked at yet; those beyond wake nobody.
+const REQUESTS: usize = 4_096;
+
+/// A sidecar; it is gone when dropped.
+pub(crate) struct Sidecar {
+    pub(crate) port: u16,
+    /// One for each request.
+    requests: Receiver<()>,
+    rules: Arc<Mutex<Rules>>,
+    _stop: oneshot::Sender<()>,
+}
+
+/// How a sidecar answers, and what it was told.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Whether it takes nothing.
+    pub(crate) errs: bool,
+    /// What `GET /gameserver` gives.
+    pub(crate) game_server: Value,
+    /// Those that the fleet declares: their count and capacity.
+    pub(crate) counters: BTreeMap<String, (u64, u64)>,
+    /// How often something was taken at a path.
+    pub(crate) taken: BTreeMap<String, u32>,
+}
+
+impl Rules {
+    /// How often something was taken at a path.
+    pub(crate) fn taken(&self, path: &str) -> u32 {
+        self.taken.get(path).copied().unwrap_or_default()
+    }
+
+    /// Count and capacity of a counter.
+    pub(crate) fn counter(&self, name: &str) -> (u64, u64) {
+        self.counters.get(name).copied().unwrap_or_default()
+    }
+}
+
+impl Sidecar {
+    /// A port that is free now.
+    pub(crate) fn free_port() -> Result<u16> {
+        Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+    }
+
+    /// Starts one with the counters `rooms` and `players`, and a period of health of a second.
+    pub(crate) fn start(port: u16) -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port))?;
+        listener.set_nonblocking(true)?;
+        let rules = Arc::new(Mutex::new(Rules {
+            errs: false,
+            game_server: game_server("127.0.0.1", 7_000),
+            counters: ["rooms", "players"].map(|name| (name.to_owned(), (0, 1))).into(),
+            taken: BTreeMap::new(),
+        }));
+        let (sender, requests) = sync_channel(REQUESTS);
+        let (stop, stopped) = oneshot::channel();
+        let router = Router::new().fallback(answer).with_state((Arc::clone(&rules), sender));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::spawn(move || {
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener of this process");
+                tokio::select! {
+                    ended = axum::serve(listener, router) => ended.expect("serving does not end"),
+                    _ = stopped => {}
+                }
+            });
+        });
+        Ok(Self { port, requests, rules, _stop: stop })
+    }
+
+    /// How it answers from now on.
+    pub(crate) fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().expect("no holder panics")
+    }
+
+    /// Looks again after each request until `wanted` is the case. There is always one more: health, twice a second.
+    pub(crate) fn wait(&self, what: &str, wanted: impl Fn(&Rules) -> bool) -> Result<()> {
+        while self.requests.try_recv().is_ok() {}
+        for _ in 0..5 * PATIENCE.as_secs() {
+            if wanted(&self.rules()) {
+                return Ok(());
+            }
+            let _ = self.requests.recv_timeout(PATIENCE);
+        }
+        bail!("{what} did not come: {:#?}", self.rules())
+    }
+}
+
+/// As the gateway writes it.
+pub(crate) fn game_server(address: &str, port: u16) -> Value {
+    let ports = if port == 0 { json!([]) } else { json!([{ "name": "game", "port": port }]) };
+    json!({
+        "object_meta": { "name": "hosts-abcde", "namespace": "default", "generation": "1", "labels": {} },
+        "spec": { "health": { "disabled": false, "period_seconds": 1, "failure_threshold": 3, "initial_delay_seconds": 5 } },
+        "status": { "state": "Scheduled", "address": address, "ports": ports },
+    })
+}
+
+type Shared = (Arc<Mutex<Rules>>, SyncSender<()>);
+
+async fn answer(State((rules, sender)): State<Shared>, method: Method, uri: Uri, body: String) -> (StatusCode, String) {
+    let path = uri.path().to_owned();
+    let body = serde_json::from_str(&body).unwrap_or(Value::Null);
+    let result = judge(&mut rules.lock().expect("no holder panics"), &method, &path, &body);
+    let answer = match result {
+        Ok(value) => {
+            *rules.lock().expect("no holder panics").taken.entry(path).or_default() += 1;
+            (StatusCode::OK, value.to_string())
+        }
+        // What is no gRPC status becomes an "unknown" one, and that a 500.
+        Err(message) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, json!({ "code": 2, "message": message, "details": [] }).to_string())
+        }
+    };
+    let _ = sender.try_send(());
+    answer
+}
+
+fn judge(rules: &mut Rules, method: &Method, path: &str, body: &Value) -> Result<Value, String> {
+    if rules.errs {
+        return Err("the API server does not answer".into());
+    }
+    match (method.as_str(), path) {
+        ("GET", "/gameserver") => Ok(rules.game_server.clone()),
+        ("POST", "/ready" | "/health" | "/shutdown") if *body == json!({}) => Ok(json!({})),
+        ("PATCH", path) => {
+            let name = path.strip_prefix("/v1beta1/counters/").ok_or("Not Found")?;
+            let counter = rules.counters.get_mut(name).ok_or(format!("counter not found: {name}"))?;
+            let capacity = figure(body, "capacity").unwrap_or(counter.1);
+            let count = figure(body, "count").unwrap_or(counter.0);
+            if count > capacity {
+                return Err(format!(
+                    "out of range. Count must be within range [0,Capacity]. Found Count: {count}, Capacity: {capacity}"
+                ));
+            }
+            *counter = (count, capacity);
+            Ok(json!({ "name": name, "count": count.to_string(), "capacity": capacity.to_string() }))
+        }
+        _ => Err(format!("{method} {path} is not known here")),
+    }
+}
+
+/// 64-bit integers are strings in JSON.
+fn figure(body: &Value, name: &str) -> Option<u64> {
+    body[name].as_str()?.parse().ok()
+}

@@ -1,0 +1,115 @@
+//! The follower's side: the link to the leader, and the clients that are relayed over it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ambit_proto::codes::{self, ErrorCode};
+use ambit_proto::control::directory::{Follow, Lead, Leader, Relay};
+use ambit_proto::frame::encode_frame;
+use ambit_proto::quic::{self, ALPN_PEER, Fingerprint, FingerprintVerifier};
+use anyhow::Context as _;
+use quinn::{Connection, ConnectionError, Endpoint, RecvStream, SendStream, VarInt};
+use tokio::net::lookup_host;
+use tokio::time::timeout;
+
+use super::{Member, VERSION, exchange_signs, read_message};
+
+/// How long the leader may take to take a follower.
+const ANSWER_WITHIN: Duration = Duration::from_millis(400);
+/// How long a client may take to open its stream, and the last words to reach it.
+const STREAM_WITHIN: Duration = Duration::from_secs(5);
+const LAST_WITHIN: Duration = Duration::from_millis(500);
+/// What a relayed stream is reset with when the client is gone without having quit.
+const GONE: VarInt = VarInt::from_u32(1);
+
+/// A link to the leader.
+pub(super) struct Link {
+    pub(super) connection: Connection,
+    /// Nothing else uses it.
+    endpoint: Endpoint,
+    signs: (SendStream, RecvStream),
+}
+
+impl Link {
+    /// Holds the link until it ends; gives the reason.
+    pub(super) async fn hold(self) -> String {
+        let why = exchange_signs(self.signs.0, self.signs.1).await;
+        self.endpoint.close(VarInt::from_u32(ErrorCode::ErrorUnspecified as u32), b"the link is over");
+        why
+    }
+}
+
+impl Member {
+    /// Calls whoever leads.
+    pub(super) async fn call(&self, leader: &Leader) -> anyhow::Result<Link> {
+        timeout(ANSWER_WITHIN, self.call_now(leader)).await.context("no answer")?
+    }
+
+    async fn call_now(&self, leader: &Leader) -> anyhow::Result<Link> {
+        let fingerprint = Fingerprint::try_from(&leader.certificate_sha256[..])?;
+        let address = lookup_host(&leader.address).await?.next().context("no address")?;
+        let local = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
+        let mut endpoint = Endpoint::client(local)?;
+        let verifier: Arc<FingerprintVerifier> = FingerprintVerifier::pinned(fingerprint);
+        endpoint.set_default_client_config(quic::peer_config(ALPN_PEER, verifier));
+        let connection = endpoint.connect(address, "ambit")?.await?;
+        let mut signs = connection.open_bi().await?;
+        let follow = Follow {
+            version: VERSION,
+            key: self.key.clone().into_bytes(),
+            address: self.public_address.clone(),
+            certificate_sha256: self.fingerprint.0.to_vec(),
+        };
+        signs.0.write_all(&encode_frame(&follow)).await?;
+        let Lead { epoch } = read_message(&mut signs.1).await?;
+        tracing::debug!(epoch, "taken as a follower");
+        Ok(Link { connection, endpoint, signs })
+    }
+}
+
+/// Carries a client's connection to the leader, until one of the three ends.
+pub(crate) async fn relay(client: Connection, leader: Connection) {
+    let again = |why: &str| client.close(VarInt::from_u32(ErrorCode::TryAgain as u32), why.as_bytes());
+    let Ok(Ok((mut to_client, mut from_client))) = timeout(STREAM_WITHIN, client.accept_bi()).await else {
+        return client.close(VarInt::from_u32(ErrorCode::Idle as u32), b"no stream was opened");
+    };
+    let Ok((mut to_leader, mut from_leader)) = leader.open_bi().await else {
+        return again("the leading server is gone; connect again");
+    };
+    let preamble = encode_frame(&Relay { address: client.remote_address().ip().to_string() });
+    if to_leader.write_all(&preamble).await.is_err() {
+        return again("the leading server is gone; connect again");
+    }
+    let stopped = to_leader.stopped();
+    let up = async {
+        let _ = tokio::io::copy(&mut from_client, &mut to_leader).await;
+        std::future::pending::<()>().await;
+    };
+    let down = tokio::io::copy(&mut from_leader, &mut to_client);
+    tokio::select! {
+        () = up => {}
+        _ = down => {
+            // The leader has said its last; the code of the end comes by the other half.
+            let _ = to_client.finish();
+            let code = match timeout(2 * LAST_WITHIN, stopped).await {
+                Ok(Ok(Some(code))) => code,
+                _ => VarInt::from_u32(ErrorCode::TryAgain as u32),
+            };
+            let _ = timeout(LAST_WITHIN, client.closed()).await;
+            let known = i32::try_from(code.into_inner()).map(codes::name_of_number).unwrap_or_default();
+            client.close(code, known.as_bytes());
+        }
+        _ = leader.closed() => again("the leading server is gone; connect again"),
+        () = drop_probes(&client) => {}
+    }
+    let quit = matches!(
+        client.close_reason(),
+        Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(0)
+    );
+    let _ = to_leader.reset(if quit { VarInt::from_u32(0) } else { GONE });
+}
+
+/// Takes what the client sends to see that this server lives, until the connection ends.
+async fn drop_probes(client: &Connection) {
+    while client.read_datagram().await.is_ok() {}
+}

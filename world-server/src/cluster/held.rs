@@ -1,0 +1,62 @@
+//! What is said only once the directory knows what it confirms.
+//!
+//! Things go in with the number of the write that they wait for, and come out in order once that is done. While the directory is ill only
+//! those that are strict go on waiting: what can be given up later is said at once.
+
+use std::collections::VecDeque;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Held<T>(VecDeque<Waiting<T>>);
+
+#[derive(Debug)]
+struct Waiting<T> {
+    after: u64,
+    strict: bool,
+    what: T,
+}
+
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> Held<T> {
+    /// Waits behind what waits already.
+    pub(crate) fn push(&mut self, after: u64, strict: bool, what: T) {
+        self.0.push_back(Waiting { after, strict, what });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The next thing that waits no longer.
+    pub(crate) fn pop(&mut self, written: u64, ill: bool) -> Option<T> {
+        let first = self.0.front()?;
+        let may_go = first.after <= written || ill && !first.strict;
+        may_go.then(|| self.0.pop_front().map(|waiting| waiting.what))?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_kept_and_only_what_is_strict_waits_for_an_ill_directory() {
+        let mut held = Held::default();
+        held.push(3, false, 'a');
+        held.push(0, false, 'b');
+        held.push(5, true, 'c');
+        held.push(0, false, 'd');
+        let out =
+            |held: &mut Held<char>, written, ill| std::iter::from_fn(|| held.pop(written, ill)).collect::<String>();
+        assert_eq!(out(&mut held, 2, false), "");
+        assert_eq!(out(&mut held, 2, true), "ab");
+        assert_eq!(out(&mut held, 4, true), "", "what came after it waits too");
+        assert_eq!(out(&mut held, 5, false), "cd");
+        assert!(held.is_empty());
+    }
+}

@@ -1,0 +1,121 @@
+//! The leader's side: the links of those that follow, and the clients that come over them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix::{Actor as _, Addr, ArbiterHandle};
+use ambit_proto::codes::ErrorCode;
+use ambit_proto::control::directory::{Follow, Lead, Relay};
+use ambit_proto::control::world::{Server, Servers};
+use ambit_proto::frame::encode_frame;
+use ambit_proto::quic;
+use quinn::{Connection, VarInt};
+use tokio::time::timeout;
+
+use super::{PROBE_EVERY, VERSION, exchange_signs, read_message};
+use crate::actor::{SetServers, WorldServer};
+use crate::hosts::remote::same_secret;
+use crate::line::ClientLine;
+use crate::session::Session;
+
+/// How long a new follower may take to introduce itself.
+const HELLO_WITHIN: Duration = Duration::from_secs(2);
+/// Followers at most: clients are told of all of them.
+const MOST_FOLLOWERS: usize = 64;
+
+/// The servers that follow, by their link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Followers(Arc<Mutex<BTreeMap<usize, Server>>>);
+
+/// What takes those who want to follow.
+pub(crate) struct Reception {
+    /// This server, as clients are told of it.
+    pub(crate) own: Server,
+    pub(crate) key: String,
+    pub(crate) epoch: u64,
+    pub(crate) world: Addr<WorldServer>,
+    pub(crate) followers: Followers,
+}
+
+impl Reception {
+    /// Serves a link to its end.
+    pub(crate) async fn serve(self, connection: Connection, sessions: ArbiterHandle, slow_readers: Arc<AtomicU64>) {
+        let remote = connection.remote_address();
+        let why = match timeout(HELLO_WITHIN, introduce(&connection, &self.key, self.epoch)).await {
+            Ok(Ok((server, signs))) => {
+                tracing::info!(%remote, address = server.address, "a WorldServer follows");
+                let id = connection.stable_id();
+                self.change_followers(|all| {
+                    if all.len() < MOST_FOLLOWERS {
+                        all.insert(id, server);
+                    }
+                })
+                .await;
+                let why = tokio::select! {
+                    why = exchange_signs(signs.0, signs.1) => why,
+                    () = take_clients(&connection, &self.world, &sessions, &slow_readers) => "the connection ended".to_owned(),
+                };
+                self.change_followers(|all| drop(all.remove(&id))).await;
+                why
+            }
+            Ok(Err(error)) => format!("{error:#}"),
+            Err(_) => "it did not introduce itself in time".to_owned(),
+        };
+        tracing::info!(%remote, "a WorldServer does not follow any more: {why}");
+        connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"");
+    }
+
+    async fn change_followers(&self, change: impl FnOnce(&mut BTreeMap<usize, Server>)) {
+        let all = self.followers.change(change);
+        tell_servers(&self.world, all.into_iter().chain([self.own.clone()])).await;
+    }
+}
+
+impl Followers {
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<usize, Server>)) -> Vec<Server> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut all);
+        all.values().cloned().collect()
+    }
+}
+
+/// Tells the lobby which servers there are.
+pub(super) async fn tell_servers(world: &Addr<WorldServer>, servers: impl IntoIterator<Item = Server>) {
+    let servers = servers.into_iter().collect();
+    let _ = world.send(SetServers(Servers { servers, probe_ms: PROBE_EVERY.as_millis() as u32 })).await;
+}
+
+async fn introduce(
+    connection: &Connection,
+    key: &str,
+    epoch: u64,
+) -> anyhow::Result<(Server, (quinn::SendStream, quinn::RecvStream))> {
+    let mut signs = connection.accept_bi().await?;
+    let follow: Follow = read_message(&mut signs.1).await?;
+    anyhow::ensure!(follow.version == VERSION, "it speaks version {}, this server {VERSION}", follow.version);
+    anyhow::ensure!(same_secret(&follow.key, key.as_bytes()), "it does not have the key of `--host-key`");
+    quic::widen(connection);
+    signs.0.write_all(&encode_frame(&Lead { epoch })).await?;
+    Ok((Server { address: follow.address, certificate_sha256: follow.certificate_sha256 }, signs))
+}
+
+/// Each further stream is a client.
+async fn take_clients(
+    connection: &Connection,
+    world: &Addr<WorldServer>,
+    sessions: &ArbiterHandle,
+    slow_readers: &Arc<AtomicU64>,
+) {
+    while let Ok((to_client, mut from_client)) = connection.accept_bi().await {
+        let (world, sessions, slow_readers) = (world.clone(), sessions.clone(), Arc::clone(slow_readers));
+        tokio::spawn(async move {
+            let Ok(Ok(relay)) = timeout(HELLO_WITHIN, read_message::<Relay>(&mut from_client)).await else { return };
+            let Ok(address) = relay.address.parse::<IpAddr>() else { return };
+            let line = ClientLine::relayed(address, (to_client, from_client));
+            Session::start_in_arbiter(&sessions, move |_| Session::new(line, world, slow_readers));
+        });
+    }
+}

@@ -1,0 +1,299 @@
+//! The directory: a stream of NATS JetStream.
+//!
+//! One subject a thing, one message a subject; the write that names a wrong last sequence is refused by the server. What the formats are stands
+//! in `proto/ambit/directory.proto`, why it is one stream with one writer in ARCHITECTURE.md. Key-value buckets are streams too; of a bucket
+//! nothing would be used here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ambit_proto::control::directory::Leader;
+use anyhow::{Context as _, bail};
+use async_nats::jetstream::consumer::pull::OrderedConfig;
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{Config, DiscardPolicy, InfoError, LastRawMessageErrorKind, Stream};
+use async_nats::jetstream::{self, Context};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use prost::Message as _;
+use tokio::sync::{Notify, watch};
+use tokio::time::{MissedTickBehavior, timeout};
+
+use super::leadership::{Found, RENEW_EVERY};
+use crate::lobby::Key;
+
+const STREAM: &str = "AMBIT_DIRECTORY";
+const PREFIX: &str = "ambit.directory.";
+const LEADER: &str = "ambit.directory.leader";
+const REQUEST_WITHIN: Duration = Duration::from_secs(2);
+/// A write that takes longer says that the directory is ill.
+const ILL_AFTER: Duration = Duration::from_millis(500);
+/// Writes under way at a time.
+const AT_A_TIME: usize = 64;
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Store {
+    jetstream: Context,
+    stream: Stream<()>,
+    /// Copies of everything that the broker keeps.
+    replicas: usize,
+}
+
+/// Why a write was not done.
+#[derive(Debug, PartialEq, Eq)]
+enum Failed {
+    /// Somebody else has written.
+    Overtaken,
+    /// The broker does not answer, or has no leader of its own.
+    Unreachable,
+}
+
+impl Store {
+    /// Begins to connect; the rest comes by itself.
+    pub(crate) async fn connect(urls: &[String]) -> anyhow::Result<Self> {
+        let servers: Vec<async_nats::ServerAddr> =
+            urls.iter().map(|url| url.parse()).collect::<Result<_, _>>().context("`--nats`")?;
+        let options = async_nats::ConnectOptions::new()
+            .name("ambit world-server")
+            .retry_on_initial_connect()
+            .connection_timeout(Duration::from_secs(1))
+            .ping_interval(Duration::from_secs(1))
+            .request_timeout(Some(REQUEST_WITHIN))
+            .reconnect_delay_callback(|attempts| Duration::from_millis((attempts as u64 * 20).min(500)))
+            .event_callback(|event| async move { tracing::info!("NATS: {event}") });
+        let client = options.connect(servers).await.context("`--nats`")?;
+        let mut jetstream = jetstream::new(client);
+        jetstream.set_timeout(REQUEST_WITHIN);
+        let stream = jetstream.get_stream_no_info(STREAM).await.context("the directory's stream")?;
+        Ok(Self { jetstream, stream, replicas: if urls.len() >= 3 { 3 } else { 1 } })
+    }
+
+    /// Makes the stream, unless it is there.
+    async fn make(&self) -> anyhow::Result<()> {
+        let config = Config {
+            name: STREAM.to_owned(),
+            subjects: vec![format!("{PREFIX}>")],
+            max_messages_per_subject: 1,
+            discard: DiscardPolicy::New,
+            num_replicas: self.replicas,
+            ..Config::default()
+        };
+        self.jetstream.create_stream(config).await.context("cannot make the directory's stream in NATS")?;
+        tracing::info!(stream = STREAM, replicas = self.replicas, "made the directory");
+        Ok(())
+    }
+
+    /// What it says of the leader.
+    pub(crate) async fn find(&self) -> anyhow::Result<Found> {
+        timeout(REQUEST_WITHIN, self.find_now()).await.context("NATS does not answer")?
+    }
+
+    async fn find_now(&self) -> anyhow::Result<Found> {
+        let info = match self.stream.get_info().await {
+            Ok(info) => info,
+            Err(error) if is_missing(&error) => {
+                self.make().await?;
+                self.stream.get_info().await?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        // Read before the record: whoever writes after that is found out by the sequence.
+        let last_sequence = info.state.last_sequence;
+        let leader = match self.stream.get_last_raw_message_by_subject(LEADER).await {
+            Ok(message) if message.sequence > last_sequence => bail!("it is being written"),
+            Ok(message) => Some(Leader::decode(message.payload).context("the leader's record")?),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Found { last_sequence, leader })
+    }
+
+    /// Takes the leader's place with a write after that sequence. Gives its own sequence: the epoch.
+    pub(crate) async fn take(&self, after: u64, leader: &Leader) -> anyhow::Result<u64> {
+        let taken = self.write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())]).await;
+        taken.map_err(|failed| anyhow::anyhow!("the place was not taken: {failed:?}"))
+    }
+
+    /// All records, as they are at the epoch.
+    pub(crate) async fn read(&self, epoch: u64) -> anyhow::Result<BTreeMap<Key, Vec<u8>>> {
+        let consumer = self.stream.create_consumer(OrderedConfig::default()).await?;
+        let mut messages = consumer.messages().await?;
+        let mut records = BTreeMap::new();
+        loop {
+            let next =
+                timeout(REQUEST_WITHIN, messages.next()).await.context("NATS does not tell all of the directory")?;
+            let message = next.context("the directory ends early")??;
+            let sequence = message.info().map_err(|error| anyhow::anyhow!("{error}"))?.stream_sequence;
+            let key = message.subject.strip_prefix(PREFIX).and_then(|name| name.parse::<Key>().ok());
+            if let Some(key) = key.filter(|_| !message.payload.is_empty()) {
+                records.insert(key, message.payload.to_vec());
+            }
+            if sequence >= epoch {
+                return Ok(records);
+            }
+        }
+    }
+
+    /// Writes, one after the other; gives the sequence of the last.
+    async fn write(&self, mut after: u64, writes: &[(String, Bytes)]) -> Result<u64, Failed> {
+        for part in writes.chunks(AT_A_TIME) {
+            let mut acks = Vec::with_capacity(part.len());
+            for (subject, payload) in part {
+                let message = PublishMessage::build().payload(payload.clone()).expected_last_sequence(after);
+                let sent = self.jetstream.send_publish(subject.clone(), message).await;
+                acks.push(sent.map_err(|error| failed(error.kind()))?);
+                after += 1;
+            }
+            for ack in acks {
+                after = ack.await.map_err(|error| failed(error.kind()))?.sequence;
+            }
+        }
+        Ok(after)
+    }
+
+    async fn forget(&self, dead: Vec<Key>) {
+        for key in dead {
+            // What is left behind costs some bytes, and is taken for what it is.
+            let _ = self.stream.purge().filter(subject_of(key)).await;
+        }
+    }
+}
+
+fn subject_of(key: Key) -> String {
+    format!("{PREFIX}{key}")
+}
+
+fn failed(kind: PublishErrorKind) -> Failed {
+    if kind == PublishErrorKind::WrongLastSequence { Failed::Overtaken } else { Failed::Unreachable }
+}
+
+/// Whether the broker answers that there is no such stream.
+fn is_missing(error: &InfoError) -> bool {
+    let told = std::error::Error::source(error).and_then(|source| source.downcast_ref::<jetstream::Error>());
+    told.is_some_and(|told| told.error_code() == jetstream::ErrorCode::STREAM_NOT_FOUND)
+}
+
+/// What lies at a desk, and how much was ever put there.
+#[derive(Debug, Default)]
+struct Waiting {
+    number: u64,
+    records: Changes,
+}
+
+/// The newest of each thing; `None` for what is gone.
+type Changes = BTreeMap<Key, Option<Vec<u8>>>;
+
+/// What waits to be written. Bound: the newest of each thing.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    waiting: Mutex<Waiting>,
+    more: Notify,
+}
+
+impl Desk {
+    /// Puts a record down. The number under which it will be written.
+    pub(crate) fn put(&self, key: Key, value: Option<Vec<u8>>) -> u64 {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.number += 1;
+        waiting.records.insert(key, value);
+        self.more.notify_one();
+        waiting.number
+    }
+
+    fn take(&self) -> (u64, Changes) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        (waiting.number, std::mem::take(&mut waiting.records))
+    }
+
+    /// What was not written after all, unless there is newer.
+    fn put_back(&self, records: Changes) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in records {
+            waiting.records.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// How the writing goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Up to this number all is written.
+    pub(crate) written: u64,
+    /// Nothing is written in time.
+    pub(crate) ill: bool,
+}
+
+/// Writes what is put down, and the leader's record again and again, until somebody else leads or `done` says that this server gives the place
+/// up: then it is free.
+pub(crate) async fn keep_writing(
+    store: Store,
+    mut leader: Leader,
+    epoch: u64,
+    desk: Arc<Desk>,
+    progress: watch::Sender<Progress>,
+    mut done: watch::Receiver<bool>,
+) {
+    let mut after = epoch;
+    let mut renewals = tokio::time::interval(RENEW_EVERY);
+    renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut dead = Vec::new();
+    loop {
+        let renew = tokio::select! {
+            () = desk.more.notified() => false,
+            _ = renewals.tick() => true,
+            _ = done.changed() => true,
+        };
+        leader.free = *done.borrow();
+        let (number, records) = desk.take();
+        let mut writes: Vec<(String, Bytes)> = Vec::with_capacity(records.len() + 1);
+        writes.extend(records.iter().map(|(key, value)| (subject_of(*key), value.clone().unwrap_or_default().into())));
+        if renew {
+            leader.renewals += 1;
+            writes.push((LEADER.to_owned(), leader.encode_to_vec().into()));
+        }
+        if writes.is_empty() {
+            continue;
+        }
+        let mut writing = std::pin::pin!(store.write(after, &writes));
+        let result = if let Ok(result) = timeout(ILL_AFTER, &mut writing).await {
+            result
+        } else {
+            progress.send_modify(|progress| progress.ill = true);
+            writing.await
+        };
+        match result {
+            Ok(sequence) => {
+                after = sequence;
+                progress.send_replace(Progress { written: number, ill: false });
+                if leader.free {
+                    return;
+                }
+                dead.extend(records.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| *key));
+                if dead.len() >= AT_A_TIME {
+                    tokio::spawn({
+                        let (store, dead) = (store.clone(), std::mem::take(&mut dead));
+                        async move { store.forget(dead).await }
+                    });
+                }
+            }
+            Err(_) if leader.free => return,
+            Err(_) => {
+                progress.send_modify(|progress| progress.ill = true);
+                desk.put_back(records);
+                // An answer that was lost looks the same as another leader.
+                match store.find().await {
+                    Ok(Found { leader: Some(found), last_sequence }) if found.process == leader.process => {
+                        after = last_sequence;
+                        desk.more.notify_one();
+                    }
+                    Ok(_) => return,
+                    Err(error) => tracing::warn!("the directory can't be written: {error:#}"),
+                }
+                tokio::time::sleep(RENEW_EVERY / 10).await;
+            }
+        }
+    }
+}

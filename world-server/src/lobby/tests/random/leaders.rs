@@ -1,0 +1,277 @@
+//! Leaders that die while anything happens, and others that go on with what they have recorded.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ambit_proto::control::host::{Beat, HostReady, RoomHere, host_to_world, world_to_host};
+use ambit_proto::ids::RoomId;
+
+use super::super::scene::hello;
+use super::Storm;
+use crate::lobby::room::Phase;
+use crate::lobby::{HostId, Key, Origin};
+
+/// How long hosts have to come back.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// Records that a leader takes along unwritten, at most.
+const LOST: u64 = 12;
+
+#[test]
+fn leaders_die_at_any_time_and_the_next_one_goes_on_with_all_that_was_written() {
+    let mut seen = Seen::default();
+    for seed in 0..60 {
+        let mut storm = Storm::recorded(seed);
+        for step in 0..1_500 {
+            storm.step();
+            storm.check(&format!("seed {seed}, step {step}"));
+        }
+        let directory = storm.directory.as_ref().expect("a directory");
+        seen.add(&directory.seen);
+        storm.calm(&format!("seed {seed}"));
+    }
+    // The runs get about.
+    println!("{seen:?}");
+    assert!(seen.deaths > 500 && seen.torn > 100, "{seen:?}");
+    assert!(seen.resumed > 500 && seen.in_rooms > 200 && seen.adopted > 100, "{seen:?}");
+    assert!(seen.beyond > 20 && seen.on_the_way > 10 && seen.closed > 50, "{seen:?}");
+}
+
+/// The rooms that a host runs, with their incarnations, by the process's name.
+#[derive(Clone, Debug)]
+pub(super) struct Rooms {
+    instance: u64,
+    runs: BTreeMap<u64, u32>,
+}
+
+/// What was recorded, in order.
+#[derive(Debug, Default)]
+pub(super) struct Directory {
+    log: Vec<(Key, Option<Vec<u8>>)>,
+    /// Hosts whose links are cut, and which live.
+    away: Vec<Rooms>,
+    leaders: u64,
+    seen: Seen,
+}
+
+/// How often something was met.
+#[derive(Debug, Default)]
+struct Seen {
+    deaths: u64,
+    /// Deaths that took records along.
+    torn: u64,
+    resumed: u64,
+    in_rooms: u64,
+    adopted: u64,
+    /// Players on further maps.
+    beyond: u64,
+    on_the_way: u64,
+    /// Rooms that hosts were told to close as they came back.
+    closed: u64,
+}
+
+impl Seen {
+    fn add(&mut self, more: &Self) {
+        self.deaths += more.deaths;
+        self.torn += more.torn;
+        self.resumed += more.resumed;
+        self.in_rooms += more.in_rooms;
+        self.adopted += more.adopted;
+        self.beyond += more.beyond;
+        self.on_the_way += more.on_the_way;
+        self.closed += more.closed;
+    }
+}
+
+impl Directory {
+    pub(super) fn put(&mut self, key: Key, value: Option<Vec<u8>>) {
+        self.log.push((key, value));
+    }
+
+    /// The newest of each, of which nothing more is known to have been gone.
+    fn compact(&mut self) -> BTreeMap<Key, Vec<u8>> {
+        let mut newest = BTreeMap::new();
+        for (key, value) in self.log.drain(..) {
+            match value {
+                Some(value) => drop(newest.insert(key, value)),
+                None => drop(newest.remove(&key)),
+            }
+        }
+        self.log = newest.iter().map(|(key, value)| (*key, Some(value.clone()))).collect();
+        newest
+    }
+}
+
+impl Storm {
+    fn recorded(seed: u64) -> Self {
+        let mut storm = Self::new(seed);
+        (storm.lobby, storm.directory) = (Self::lobby(seed, true), Some(Directory::default()));
+        storm
+    }
+
+    /// The leader is gone with what it has not written, and another one goes on; most hosts come back, and all clients do.
+    pub(super) fn leader_dies(&mut self) {
+        let mut directory = self.directory.take().expect("a directory");
+        directory.leaders += 1;
+        directory.seen.deaths += 1;
+        let lost = if self.dice.chance(40) { self.dice.below(LOST).min(directory.log.len() as u64) } else { 0 };
+        directory.seen.torn += u64::from(lost > 0);
+        directory.log.truncate(directory.log.len() - lost as usize);
+
+        let clients: Vec<_> =
+            std::mem::take(&mut self.open).into_values().filter(|known| known.player.is_some()).collect();
+        let hosts: Vec<_> = std::mem::take(&mut self.hosts).into_values().collect();
+        self.waiting.clear();
+        self.opening.clear();
+        self.gates.clear();
+        // Which of them must find their rooms again: all that was written, and whose hosts come back.
+        let mut settled: BTreeMap<u64, u64> = BTreeMap::new();
+        for room in self.lobby.rooms.iter().filter(|room| room.zone.is_none()) {
+            let stays = room.phase == Phase::Waiting || matches!(room.phase, Phase::Running { .. });
+            settled.extend(room.seats.players().filter(|_| stays).map(|player| (player.0, room.id.0)));
+        }
+        let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
+        directory.seen.beyond +=
+            worlds.map(|room| room.world.record().map_or(0, |world| world.places.len() as u64)).sum::<u64>();
+        let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
+        directory.seen.on_the_way +=
+            worlds.map(|room| room.world.record().map_or(0, |world| world.transfers.len() as u64)).sum::<u64>();
+        let moving = self.lobby.rooms.iter().any(|room| matches!(room.phase, Phase::Moving { .. }));
+
+        let records = directory.compact();
+        self.lobby = Self::lobby(directory.leaders << 32 | self.conns, true);
+        self.lobby.restore(self.now, records.iter().map(|(key, value)| (*key, &value[..])), PATIENCE);
+        self.host_count = self.host_count.max(self.lobby.last_host().0);
+        self.directory = Some(directory);
+        self.lobby.handle_timeout(self.now);
+        self.carry();
+        self.check("restored");
+
+        let everybody_back = lost == 0 && !moving && self.dice.chance(60);
+        for rooms in hosts {
+            if everybody_back || self.dice.chance(70) {
+                self.host_dials(Some(rooms));
+                self.carry();
+                self.check("a host is back");
+            }
+        }
+        self.check_owners();
+        for (number, known) in clients.into_iter().enumerate() {
+            self.conns += 1;
+            let conn = crate::lobby::ConnId(self.conns);
+            self.open.insert(conn, super::Known::default());
+            let address = std::net::Ipv4Addr::new(10, 0, 0, (number % 3) as u8);
+            self.lobby.handle_connect(self.now, conn, address.into());
+            self.request(conn, hello("back", &known.token));
+            self.carry();
+            let (Some(again), Some(player)) = (self.open.get(&conn), known.player) else { continue };
+            let seen = &mut self.directory.as_mut().expect("a directory").seen;
+            if again.player == Some(player) {
+                seen.resumed += 1;
+                seen.in_rooms += u64::from(again.room.is_some());
+            }
+            if everybody_back {
+                assert_eq!(again.player, Some(player), "a session that was written goes on");
+                let room = settled.get(&player).copied();
+                assert!(room.is_none() || again.room == room, "{player} was in {room:?}, and is in {:?}", again.room);
+            }
+        }
+    }
+
+    /// No room runs at a host that the lobby does not know of, and none at two.
+    fn check_owners(&self) {
+        let mut owners = BTreeMap::new();
+        for (host, rooms) in &self.hosts {
+            for (&room, &incarnation) in &rooms.runs {
+                assert_eq!(owners.insert(room, *host), None, "room {room} runs twice");
+                let known = self.lobby.rooms.get(RoomId(room)).expect("a host closes what nobody knows");
+                assert_eq!((known.hosted_by(), known.incarnation), (Some(*host), incarnation), "room {room}");
+            }
+        }
+    }
+
+    /// A new host, or one that comes back with what it runs.
+    pub(super) fn host_dials(&mut self, known: Option<Rooms>) {
+        self.host_count += 1;
+        let host = HostId(self.host_count);
+        let again = |directory: &mut Directory| directory.away.pop();
+        let known = known.or_else(|| self.directory.as_mut().and_then(again));
+        let rooms = known.unwrap_or_else(|| Rooms { instance: host.0, runs: BTreeMap::new() });
+        let lasts = self.directory.is_some();
+        if lasts {
+            self.lobby.handle_host_start(self.now, host, Origin::Remote);
+        }
+        let here = rooms.runs.iter().map(|(&room, &incarnation)| RoomHere { room, incarnation });
+        let ready = HostReady {
+            version: ambit_proto::host::VERSION,
+            address: format!("127.0.0.1:{}", 8_000 + rooms.instance),
+            certificate_sha256: vec![0; 32],
+            capacity: 2,
+            instance: if lasts { u128::from(rooms.instance).to_be_bytes().to_vec() } else { Vec::new() },
+            rooms: here.collect(),
+            ..HostReady::default()
+        };
+        let before = rooms.runs.len() as u64;
+        self.hosts.insert(host, rooms);
+        self.host_says(host, host_to_world::Body::Ready(ready));
+        self.carry();
+        let Some(directory) = &mut self.directory else { return };
+        let after = self.hosts.get(&host).map_or(0, |rooms| rooms.runs.len() as u64);
+        directory.seen.adopted += after;
+        directory.seen.closed += before - after;
+    }
+
+    /// A host that the lobby hears no more; it lives, and may dial again.
+    pub(super) fn forsake(&mut self, host: HostId) {
+        // One that has not come back has no link.
+        let Some(rooms) = self.hosts.remove(&host) else { return };
+        self.opening.retain(|(at, _)| *at != host);
+        self.gates.retain(|(at, _)| *at != host);
+        self.directory.as_mut().expect("only hosts that last have to be heard").away.push(rooms);
+    }
+
+    /// Most hosts are heard in time.
+    pub(super) fn hosts_beat(&mut self) {
+        if self.directory.is_none() {
+            return;
+        }
+        for host in self.hosts.keys().copied().collect::<Vec<_>>() {
+            if self.dice.chance(95) {
+                self.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
+            }
+        }
+        self.carry();
+    }
+
+    /// What a host makes of an order.
+    pub(super) fn note_order(&mut self, host: HostId, order: &world_to_host::Body) {
+        match order {
+            world_to_host::Body::OpenRoom(open) => {
+                self.opening.push((host, RoomHere { room: open.room, incarnation: open.incarnation }));
+            }
+            world_to_host::Body::CloseRoom(close) => {
+                self.opening.retain(|(at, here)| (*at, here.room) != (host, close.room));
+                if let Some(rooms) = self.hosts.get_mut(&host) {
+                    rooms.runs.remove(&close.room);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a host says of its rooms is so.
+    pub(super) fn note_word(&mut self, host: HostId, word: &host_to_world::Body) {
+        let Some(rooms) = self.hosts.get_mut(&host) else { return };
+        match word {
+            host_to_world::Body::RoomOpened(opened) => {
+                let ordered = |(at, here): &(HostId, RoomHere)| (*at, here.room) == (host, opened.room);
+                let Some(index) = self.opening.iter().position(ordered) else { return };
+                let (_, here) = self.opening.remove(index);
+                if opened.error.is_none() {
+                    rooms.runs.insert(here.room, here.incarnation);
+                }
+            }
+            host_to_world::Body::RoomClosed(closed) => drop(rooms.runs.remove(&closed.room)),
+            _ => {}
+        }
+    }
+}
