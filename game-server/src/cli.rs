@@ -11,6 +11,11 @@ use crate::identity::parse_fingerprint;
 /// Rooms by default: at 20 ticks a second a core carries some dozens of busy ones.
 const CAPACITY: u32 = 64;
 
+/// What the builds of hosts are called that nobody has named.
+pub const BUILD: &str = env!("CARGO_PKG_VERSION");
+/// Longest name of a build, in bytes.
+const MAX_BUILD_BYTES: usize = 64;
+
 /// Hosts rooms for a WorldServer.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "game-server", version, max_term_width = 110, after_help = AFTER)]
@@ -42,6 +47,11 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub capacity: u32,
 
+    /// What this build of the games is called. Rooms that change hosts go to hosts of the same build, and rooms that begin to the build
+    /// that came last: so that a new build can come beside an old one, whose rooms go on. By default the version of Ambit.
+    #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", default_value = BUILD, value_parser = build_name)]
+    pub build: String,
+
     /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when it is ready, its health, its
     /// rooms and players (as counters), its end. Without --advertise, players are told the address and port that Agones gave
     /// to it, and the host waits until it knows them.
@@ -55,6 +65,13 @@ pub struct Options {
     /// Records the inputs of each room to DIR/room-ID.rec, for a replay.
     #[arg(long, value_name = "DIR", env = "AMBIT_RECORD")]
     pub record: Option<PathBuf>,
+}
+
+fn build_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > MAX_BUILD_BYTES || text.chars().any(char::is_control) {
+        return Err(format!("a name of 1 to {MAX_BUILD_BYTES} bytes, without control characters"));
+    }
+    Ok(text.to_owned())
 }
 
 const AFTER: &str = "Logs go to standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, `debug`, \

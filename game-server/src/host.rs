@@ -72,6 +72,8 @@ pub struct HostConfig {
     pub capacity: u32,
     /// For people.
     pub label: String,
+    /// What its rooms are made of.
+    pub build: String,
     /// What the WorldServer's `--host-key` names; empty for a host that it started itself.
     pub key: Vec<u8>,
     /// Directory of ground truth, a file a room.

@@ -102,6 +102,7 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         fingerprint: identity.fingerprint(),
         capacity: options.capacity,
         label: format!("process {}", std::process::id()),
+        build: options.build,
         key: options.host_key.unwrap_or_default().into_bytes(),
         trace: options.trace,
         record: options.record,

@@ -450,6 +450,7 @@ impl Control<'_> {
             cores: self.shared.arbiters.len() as u32,
             instance: self.shared.instance.to_vec(),
             rooms: self.shared.rooms.iter().map(|entry| room_here(*entry.key(), entry.value())).collect(),
+            build: config.build.clone(),
         }
     }
 

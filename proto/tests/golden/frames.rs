@@ -214,6 +214,7 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         cores: 2,
         instance: vec![4; 16],
         rooms: vec![host::RoomHere { room: 5, incarnation: 2 }],
+        build: "blue".into(),
     };
     let figures = |p50_us| Some(host::TickFigures { p50_us, p99_us: 900, max_us: 5_000 });
     let load = host::RoomLoad {

@@ -104,6 +104,8 @@ impl Drop for Nats {
 pub struct Host {
     child: Child,
     log: Lines,
+    /// What it logged until somebody asked where it is.
+    beginning: Vec<String>,
 }
 
 impl Host {
@@ -115,6 +117,13 @@ impl Host {
     /// What it logged since the last call.
     pub fn log(&mut self) -> Vec<String> {
         self.log.now()
+    }
+
+    fn begins_with(&mut self, pattern: &str) -> bool {
+        if self.beginning.is_empty() {
+            self.beginning = self.log.now();
+        }
+        self.beginning.iter().any(|line| strip(line).contains(pattern))
     }
 }
 
@@ -144,7 +153,7 @@ impl Cluster {
         let worlds = vec![Server::start(scratch, &arguments)?, Server::start(scratch, &arguments)?];
         let mut cluster = Self { worlds, hosts: Vec::new(), nats };
         for _ in 0..2 {
-            cluster.add_host(scratch)?;
+            cluster.add_host(scratch, &[])?;
         }
         cluster.leader().await_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
         Ok(cluster)
@@ -160,17 +169,18 @@ impl Cluster {
         &self.worlds[1]
     }
 
-    fn add_host(&mut self, scratch: &Scratch) -> Result<()> {
+    /// Starts one more host, with these flags too.
+    pub fn add_host(&mut self, scratch: &Scratch, flags: &[&str]) -> Result<()> {
         let worlds: Vec<String> = self.worlds.iter().map(|world| world.world.to_string()).collect();
         let ready = &self.leader().ready;
         let certificate = ready.split("certificate=").nth(1).context("no certificate")?.trim();
         let mut command = Command::new(binary("game-server"));
         scratch.confine(&mut command);
-        command.args(["--world", &worlds.join(","), "--world-cert", certificate, "--host-key", KEY]);
+        command.args(["--world", &worlds.join(","), "--world-cert", certificate, "--host-key", KEY]).args(flags);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("a game-server can't be started")?;
         let log = Lines::of(child.stderr.take().expect("piped"));
-        self.hosts.push(Host { child, log });
+        self.hosts.push(Host { child, log, beginning: Vec::new() });
         Ok(())
     }
 
@@ -178,12 +188,8 @@ impl Cluster {
     pub fn host_at(&mut self, address: &str) -> Result<usize> {
         let port: SocketAddr = address.parse()?;
         let pattern = format!("address=\"{port}\"");
-        for index in 0..self.hosts.len() {
-            if self.hosts[index].log().iter().any(|line| strip(line).contains(&pattern)) {
-                return Ok(index);
-            }
-        }
-        bail!("no host says that it is at {address}")
+        let index = self.hosts.iter_mut().position(|host| host.begins_with(&pattern));
+        index.with_context(|| format!("no host says that it is at {address}"))
     }
 
     /// Kills the WorldServer that leads; the other one is left.

@@ -1,11 +1,12 @@
 //! Several WorldServers, hosts on their own and NATS: what goes on when one of them is gone. Times are printed, never asserted.
 
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as told};
 use ambit_proto::quic::ALPN_WORLD;
 use ambit_tests::real::raw::Raw;
-use ambit_tests::real::{Cluster, Console, Scratch, outage, server_signal};
+use ambit_tests::real::{Cluster, Console, Scratch, Server, binary, outage, server_signal};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
@@ -13,6 +14,8 @@ use serde_json::Value;
 const TOO_LONG: Duration = Duration::from_secs(4);
 /// What is answered within that at most, or refused for now, when a node of NATS has died.
 const ELECTION: Duration = Duration::from_secs(6);
+/// Bots at each server.
+const CROWD: usize = 10;
 
 #[test]
 fn a_world_server_is_killed_and_rooms_and_chat_go_on_at_the_other() -> Result<()> {
@@ -52,6 +55,56 @@ fn a_world_server_that_is_asked_to_end_hands_its_place_over() -> Result<()> {
     }
     chat(&mut ann, &mut bob)?;
     cluster.await_succession()
+}
+
+#[test]
+fn a_crowd_plays_on_while_the_leader_is_killed() -> Result<()> {
+    let scratch = Scratch::new("cluster-crowd");
+    let mut cluster = Cluster::start(&scratch)?;
+    let crowds: Vec<Child> =
+        cluster.worlds.iter().enumerate().map(|(room, world)| crowd(&scratch, world, room)).collect::<Result<_>>()?;
+    let everybody = (cluster.worlds.len() * CROWD) as f64;
+    cluster.leader().await_metrics("everybody", |metrics| metrics["ambit_host_players"] == everybody)?;
+    outage(Duration::from_secs(2));
+    cluster.kill_leader()?;
+    for child in crowds {
+        let output = child.wait_with_output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let summary: Value = serde_json::from_slice(output.stdout.trim_ascii_end())?;
+        // Each of them was cut off the lobby, came back into its session, and was in its room all the time.
+        let shown = ["connected", "resumes", "errors", "moves"].map(|key| summary[key].as_u64());
+        let crowd = Some(CROWD as u64);
+        assert_eq!(shown, [crowd, crowd, Some(0), Some(0)], "{summary}\n{said}");
+        println!("a leader killed under {CROWD} bots: longest gap {} ms", summary["gap_ms_max"]);
+    }
+    cluster.await_succession()
+}
+
+#[test]
+fn a_new_build_comes_beside_the_old_one_whose_rooms_go_on() -> Result<()> {
+    let scratch = Scratch::new("cluster-builds");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let first = place_of(&ann)?;
+    cluster.add_host(&scratch, &["--build", "next"])?;
+    cluster.leader().await_metrics("three hosts", |metrics| metrics["ambit_hosts"] == 3.0)?;
+    // What begins now is of the new build.
+    let mut cid = Console::start(&scratch, cluster.leader().world, "cid", &[])?;
+    cid.ask("create fresh game=field", "created")?;
+    let fresh = cid.ask("start", "started")?;
+    assert_eq!(cluster.host_at(fresh["address"].as_str().unwrap_or_default())?, 2, "{fresh}");
+    // Its host is asked to end, and the old room goes on at the other one of its build.
+    let old = cluster.host_at(&first)?;
+    server_signal(cluster.hosts[old].id(), "TERM")?;
+    for console in [&mut ann, &mut bob] {
+        let moved = console.wait_until("the other host", |event| event["ev"] == "started" && event["again"] == true)?;
+        assert_eq!(cluster.host_at(moved["address"].as_str().unwrap_or_default())?, 1 - old, "{moved}");
+    }
+    assert_eq!(cluster.leader().metrics()?["ambit_rooms_moved_total"], 1.0);
+    for console in [ann, bob, cid] {
+        assert_eq!(console.events.iter().find(|event| event["ev"] == "left"), None);
+    }
+    Ok(())
 }
 
 #[test]
@@ -111,11 +164,7 @@ fn a_host_that_wakes_up_after_its_lease_finds_its_room_elsewhere() -> Result<()>
     let scratch = Scratch::new("cluster-lease");
     let mut cluster = Cluster::start(&scratch)?;
     let (mut ann, mut bob) = players(&scratch, &cluster)?;
-    let started = |console: &Console| {
-        let last = console.events.iter().rev().find(|event| event["ev"] == "started").cloned();
-        last.and_then(|event| Some(event["address"].as_str()?.to_owned())).context("no start")
-    };
-    let before = started(&ann)?;
+    let before = place_of(&ann)?;
     // Of a room that has just begun, nothing is known elsewhere yet.
     outage(Duration::from_secs(2));
     let host = cluster.host_at(&before)?;
@@ -246,6 +295,16 @@ fn create(console: &mut Console, since: Instant) -> Result<u32> {
     }
 }
 
+/// Bots in a room of their own.
+fn crowd(scratch: &Scratch, world: &Server, room: usize) -> Result<Child> {
+    let (count, room, server) = (CROWD.to_string(), format!("room{room}"), world.world.to_string());
+    let mut command = Command::new(binary("bots"));
+    scratch.confine(&mut command);
+    command.args(["--count", &count, "--seconds", "12", "--json", "--room", &room, "--server", &server]);
+    command.args(["--param", "size=60x60", "--param", "obstacles=10"]);
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+}
+
 /// Ann at the WorldServer that leads, Bob at the other one, both in a room that runs.
 fn players(scratch: &Scratch, cluster: &Cluster) -> Result<(Console, Console)> {
     let mut ann = Console::start(scratch, cluster.leader().world, "ann", &[])?;
@@ -254,6 +313,12 @@ fn players(scratch: &Scratch, cluster: &Cluster) -> Result<(Console, Console)> {
     ann.ask("start", "started")?;
     bob.ask("join 1", "started")?;
     Ok((ann, bob))
+}
+
+/// Where the game runs that a console is in.
+fn place_of(console: &Console) -> Result<String> {
+    let last = console.events.iter().rev().find(|event| event["ev"] == "started");
+    last.and_then(|event| Some(event["address"].as_str()?.to_owned())).context("no start")
 }
 
 /// Each hears the other.

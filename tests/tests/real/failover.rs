@@ -15,18 +15,23 @@ const APART: Duration = Duration::from_millis(3_500);
 
 #[test]
 fn ten_hosts_are_killed_under_a_hundred_bots_and_nobody_is_dropped() -> Result<()> {
-    end_hosts("KILL")
+    end_hosts("KILL", &[])
+}
+
+#[test]
+fn ten_hosts_are_killed_under_a_hundred_bots_on_a_long_way() -> Result<()> {
+    end_hosts("KILL", &["--impair", "delay=40ms"])
 }
 
 #[test]
 fn ten_hosts_are_asked_to_end_under_a_hundred_bots_and_hand_their_rooms_over() -> Result<()> {
-    end_hosts("TERM")
+    end_hosts("TERM", &[])
 }
 
-fn end_hosts(signal: &str) -> Result<()> {
-    let scratch = Scratch::new(&format!("failover-{signal}"));
+fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
+    let scratch = Scratch::new(&format!("failover-{signal}-{}", flags.len()));
     let server = Server::start(&scratch, &["--hosts", "process:3"])?;
-    let bots: Vec<Child> = (0..ROOMS).map(|room| start(&scratch, &server, room)).collect::<Result<_>>()?;
+    let bots: Vec<Child> = (0..ROOMS).map(|room| start(&scratch, &server, room, flags)).collect::<Result<_>>()?;
     let everybody = (ROOMS * BOTS) as f64;
     server.await_metrics("everybody", |metrics| metrics["ambit_host_players"] == everybody)?;
     for kill in 0..KILLS {
@@ -52,7 +57,7 @@ fn end_hosts(signal: &str) -> Result<()> {
     }
     let moved = server.metrics()?["ambit_rooms_moved_total"];
     println!(
-        "{KILLS} hosts ended by SIG{signal} under {everybody} bots: {moved} rooms moved, with {moves} moves of bots; {acknowledged} commands \
+        "{KILLS} hosts ended by SIG{signal} under {everybody} bots {flags:?}: {moved} rooms moved, with {moves} moves of bots; {acknowledged} commands \
          confirmed, none lost; gaps around moves by room (p50/p99/max ms): {gaps:?}"
     );
     assert!(moved >= 5.0 && moves >= 5 * BOTS as u64, "{moved} rooms moved, and {moves} bots");
@@ -60,12 +65,15 @@ fn end_hosts(signal: &str) -> Result<()> {
     Ok(())
 }
 
-fn start(scratch: &Scratch, server: &Server, room: usize) -> Result<Child> {
+fn start(scratch: &Scratch, server: &Server, room: usize, flags: &[&str]) -> Result<Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
     let (count, room, server) = (BOTS.to_string(), format!("room{room}"), server.world.to_string());
     // On a small map there is always something fresh to hear.
     let small = ["--param", "size=60x60", "--param", "obstacles=10"];
-    command.args(["--count", &count, "--seconds", "45", "--json", "--room", &room, "--server", &server]).args(small);
+    command
+        .args(["--count", &count, "--seconds", "45", "--json", "--room", &room, "--server", &server])
+        .args(small)
+        .args(flags);
     Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }

@@ -1,6 +1,6 @@
 //! A world of two maps on two hosts: through the gate and back.
 
-use ambit_tests::real::{self, Console, Scratch, Server};
+use ambit_tests::real::{self, Cluster, Console, Scratch, Server};
 use anyhow::Result;
 use serde_json::Value;
 
@@ -69,6 +69,29 @@ fn the_host_of_the_other_map_dies_and_the_player_comes_back_through_the_gate() -
             std::thread::sleep(std::time::Duration::from_millis(3_500));
         }
     }
+    ann.type_in("move 0.5 15")?;
+    ann.wait_until("the first map", |event| event["ev"] == "started" && event["map"] == 0)?;
+    let avatar = ann.wait_until("the avatar back here", own_avatar)?;
+    assert!(near(&avatar, 25.0, 15.0), "{avatar}");
+    assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
+    Ok(())
+}
+
+#[test]
+fn the_leader_dies_and_the_gates_are_open_again_at_the_next_one() -> Result<()> {
+    let scratch = Scratch::new("gates-leader");
+    let mut cluster = Cluster::start(&scratch)?;
+    let mut ann = Console::start(&scratch, cluster.leader().world, "ann", &[])?;
+    ann.ask("create twins game=field maps=2 size=30x30 obstacles=0 npcs=0", "created")?;
+    ann.ask("start", "started")?;
+    ann.wait_until("the avatar", own_avatar)?;
+    ann.type_in("move 29.5 15")?;
+    ann.wait_until("the other map", |event| event["ev"] == "started" && event["map"] == 1)?;
+    ann.wait_until("the avatar beyond", own_avatar)?;
+    cluster.kill_leader()?;
+    let back = ann.wait_for("welcome")?;
+    assert_eq!(back["resumed"], true, "{back}");
+    cluster.await_succession()?;
     ann.type_in("move 0.5 15")?;
     ann.wait_until("the first map", |event| event["ev"] == "started" && event["map"] == 0)?;
     let avatar = ann.wait_until("the avatar back here", own_avatar)?;

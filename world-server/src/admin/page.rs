@@ -35,12 +35,15 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
             room.capacity
         ));
     }
-    put(format_args!("</table><h2>Hosts</h2><table><tr><th>id<th>what<th>address<th>rooms<th>players<th>cores</tr>"));
+    put(format_args!(
+        "</table><h2>Hosts</h2><table><tr><th>id<th>what<th>build<th>address<th>rooms<th>players<th>cores</tr>"
+    ));
     for (id, host) in &snapshot.hosts {
         put(format_args!(
-            "<tr><td>{}<td>{}<td>{}<td>{} of {}<td>{}<td>{:.2}</tr>",
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{} of {}<td>{}<td>{:.2}</tr>",
             id.0,
             escaped(&host.label),
+            escaped(&host.build),
             escaped(&host.address),
             host.stats.rooms,
             host.capacity,

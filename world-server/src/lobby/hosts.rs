@@ -14,6 +14,7 @@ use super::room::Rooms;
 const MAX_ADDRESS_BYTES: usize = 255;
 const SHA256_BYTES: usize = 32;
 const MAX_INSTANCE_BYTES: usize = 16;
+const MAX_BUILD_BYTES: usize = 64;
 
 /// A host that said it is ready.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Host {
     pub capacity: u32,
     /// For people.
     pub label: String,
+    /// What its rooms are made of: they go on at hosts of the same build only.
+    pub build: String,
     /// Threads that run rooms at the same time.
     pub cores: u32,
     /// The process, in bytes of its own choosing; empty if it can't come back.
@@ -63,6 +66,9 @@ impl TryFrom<HostReady> for Host {
         if ready.instance.len() > MAX_INSTANCE_BYTES {
             return Err(format!("an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}", ready.instance.len()));
         }
+        if ready.build.len() > MAX_BUILD_BYTES {
+            return Err(format!("a build has a name of at most {MAX_BUILD_BYTES} bytes, not {}", ready.build.len()));
+        }
         if ready.certificate_sha256.len() != SHA256_BYTES {
             return Err(format!("a SHA-256 has {SHA256_BYTES} bytes, not {}", ready.certificate_sha256.len()));
         }
@@ -71,6 +77,7 @@ impl TryFrom<HostReady> for Host {
             certificate_sha256: ready.certificate_sha256,
             capacity: ready.capacity,
             label: ready.label,
+            build: ready.build,
             cores: ready.cores.max(1),
             instance: ready.instance,
             stats: HostStats::default(),
@@ -192,6 +199,16 @@ impl Hosts {
     /// Those that are there.
     pub(super) fn len(&self) -> usize {
         self.ready.keys().filter(|id| !self.is_absent(**id)).count()
+    }
+
+    /// The build of the host that came last, of those that stay.
+    pub(super) fn newest_build(&self) -> Option<&str> {
+        let staying = self.ready.values().filter(|host| !host.leaving);
+        staying.map(|host| &host.build[..]).next_back()
+    }
+
+    pub(super) fn is_of(&self, id: HostId, build: &str) -> bool {
+        self.get(id).is_some_and(|host| host.build == build)
     }
 
     /// The hosts that rooms may be given to, in the order in which they came. Cost: a look at each room.

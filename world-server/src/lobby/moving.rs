@@ -19,6 +19,7 @@ use ambit_proto::time::LocalTime;
 
 use super::Lobby;
 use super::output::{HostId, Output};
+use super::placement::Candidate;
 use super::refusal::Refusal;
 use super::room::{Phase, Room};
 use super::running::shown;
@@ -118,11 +119,20 @@ impl Lobby {
         Members { members: members.map(|player| Member { player: player.0, name: name(player) }).collect() }
     }
 
-    /// A host for a room: none of those that a suspect has, and for a suspect an idle one, if there is one.
+    /// A host for a room: for one that has started elsewhere of the same build, for others of the newest one if that has a place; none of
+    /// those that a suspect has, and for a suspect an idle one, if there is one.
     pub(super) fn place(&self, id: RoomId, apart: &BTreeSet<HostId>) -> Option<HostId> {
         let room = self.rooms.at(id);
         let mut hosts = self.hosts.candidates(&self.rooms);
         hosts.retain(|host| !apart.contains(&host.host));
+        if room.is_bound() {
+            hosts.retain(|host| self.hosts.is_of(host.host, &room.build));
+        } else if let Some(newest) = self.hosts.newest_build() {
+            let is_newest = |host: &Candidate| self.hosts.is_of(host.host, newest);
+            if hosts.iter().any(|host| is_newest(host) && host.has_room()) {
+                hosts.retain(is_newest);
+            }
+        }
         if room.suspect && hosts.iter().any(|host| host.rooms == 0 && host.has_room()) {
             hosts.retain(|host| host.rooms == 0);
         }

@@ -186,6 +186,7 @@ fn host_record(host: &Host) -> pb::Host {
         capacity: host.capacity,
         cores: host.cores,
         label: host.label.clone(),
+        build: host.build.clone(),
     }
 }
 
@@ -213,6 +214,7 @@ fn room_record(room: &Room) -> pb::Room {
         runs_on,
         zone: None,
         world: room.world.record(),
+        build: room.build.clone(),
     }
 }
 
@@ -272,6 +274,7 @@ impl Lobby {
             certificate_sha256: host.certificate_sha256,
             capacity: host.capacity,
             label: host.label,
+            build: host.build,
             cores: host.cores,
             instance: host.instance,
             ..HostReady::default()
@@ -325,7 +328,7 @@ impl Lobby {
         for player in record.kicked {
             room.bar(PlayerId(player));
         }
-        (room.seed, room.incarnation) = (record.seed, record.incarnation);
+        (room.seed, room.incarnation, room.build) = (record.seed, record.incarnation, record.build);
         room.world = World::recorded(record.world.unwrap_or_default(), &room.seats);
         if let Some(host) = record.runs_on.map(HostId) {
             self.hosts.get(host)?;

@@ -54,6 +54,8 @@ pub(super) struct Room {
     pub(super) seed: u64,
     /// How often it was given to a host.
     pub(super) incarnation: u32,
+    /// Of the host that it was opened at; of another map, the world's.
+    pub(super) build: String,
     /// Whether enough is known of it to go on elsewhere.
     pub(super) kept: bool,
     /// When a host went on with it, if one did.
@@ -91,6 +93,7 @@ impl Room {
             phase: Phase::Waiting,
             seed: 0,
             incarnation: 0,
+            build: String::new(),
             kept: false,
             taken_up_at: None,
             unopened: 0,
@@ -117,6 +120,7 @@ impl Room {
             phase: Phase::Waiting,
             seed: world.seed,
             incarnation: 0,
+            build: world.build.clone(),
             kept: false,
             taken_up_at: None,
             unopened: 0,
@@ -147,6 +151,11 @@ impl Room {
 
     pub(super) fn is_running(&self) -> bool {
         matches!(self.phase, Phase::Running { .. } | Phase::Moving { .. })
+    }
+
+    /// Whether it can be only at hosts of its build: it has begun, or what it is carried comes from there.
+    pub(super) fn is_bound(&self) -> bool {
+        self.has_started() || self.zone.is_some()
     }
 
     /// Who is kept out.

@@ -41,7 +41,9 @@ impl Lobby {
 
     /// Tells a host to open a room, or to go on with it.
     pub(super) fn order_open(&mut self, now: LocalTime, id: RoomId, host: HostId, resume: Option<Resume>) {
-        self.rooms.at_mut(id).incarnation += 1;
+        let build = self.hosts.get(host).map(|host| host.build.clone()).unwrap_or_default();
+        let room = self.rooms.at_mut(id);
+        (room.incarnation, room.build) = (room.incarnation + 1, build);
         let open = self.order_of(id, resume);
         self.pool_changed = true;
         self.outbox.host(host, world_to_host::Body::OpenRoom(open));
@@ -184,7 +186,17 @@ impl Lobby {
 
     /// A host that does not answer may open the room yet; so the room can't just wait for another start.
     pub(super) fn opening_overdue(&mut self, now: LocalTime, id: RoomId) {
-        let message = format!("the game server did not open the room within {} s", self.config.open_within.as_secs());
+        let Some(room) = self.rooms.get(id) else { return };
+        let within = self.config.open_within.as_secs();
+        let message = match room.phase {
+            Phase::Moving { host: None } => {
+                format!(
+                    "within {within} s no other game server of build `{}` could go on with room {id}",
+                    shown(&room.build)
+                )
+            }
+            _ => format!("the game server did not open the room within {within} s"),
+        };
         self.dissolve(now, id, Refusal::new(ErrorCode::ServerError, message));
     }
 

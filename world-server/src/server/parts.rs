@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use actix::{Actor as _, Addr, Arbiter, ArbiterHandle};
 use ambit_game_server::accept::{DoorCounters, accept};
-use ambit_game_server::cli::Advertise;
+use ambit_game_server::cli::{Advertise, BUILD};
 use ambit_game_server::endpoint;
 use ambit_game_server::host::{GameHost, HostConfig};
 use ambit_game_server::logic::registry::Registry;
@@ -375,6 +375,7 @@ async fn start_hosts(
                 fingerprint: addresses.fingerprint,
                 capacity: config.host_capacity,
                 label: "embedded".into(),
+                build: BUILD.into(),
                 key: Vec::new(),
                 trace: config.trace.clone(),
                 record: config.record.clone(),

@@ -321,11 +321,12 @@ impl Bot {
             let last = last.unwrap_or_else(|| first.clone());
             (first, last)
         });
-        let (refusals, faults) = (self.witness.refusals(), self.witness.faults().clone());
+        let (resumes, refusals, faults) =
+            (self.witness.resumes(), self.witness.refusals(), self.witness.faults().clone());
         let lost = self.witness.lost().map(str::to_owned);
         sleep(LAST_LOOK).await;
         self.leave().await;
-        Report { steady, light, span, ages: life.ages, refusals, faults, lost, acknowledged, lost_commands }
+        Report { steady, light, span, ages: life.ages, resumes, refusals, faults, lost, acknowledged, lost_commands }
     }
 
     async fn snapshot(&self) -> Option<Snapshot> {

@@ -33,6 +33,8 @@ pub(crate) struct Report {
     pub(crate) span: Option<(Snapshot, Snapshot)>,
     /// Sampled within the span.
     pub(crate) ages: Distribution,
+    /// How often the lobby's connection broke and the session went on.
+    pub(crate) resumes: u64,
     pub(crate) refusals: u64,
     pub(crate) faults: Faults,
     /// Why nothing was to be heard of the game at the end, if so.
@@ -70,6 +72,7 @@ pub(crate) struct Summary {
     acknowledged: u64,
     lost_commands: u64,
     silence_max: Duration,
+    resumes: u64,
     refusals: u64,
     faults: Faults,
 }
@@ -106,6 +109,7 @@ impl Summary {
             "move_gap_ms_p99": self.move_gaps.quantile_ms(0.99),
             "move_gap_ms_max": (self.move_gaps.count() > 0).then(|| self.move_gaps.max().as_millis() as u64),
             "acknowledged": self.acknowledged, "lost_commands": self.lost_commands,
+            "resumes": self.resumes,
         })
     }
 
@@ -149,6 +153,7 @@ impl Summary {
                 or_dash(self.move_gaps.quantile_ms(0.99))
             ),
             format!("confirmed  {} commands, of which the game has lost {}", self.acknowledged, self.lost_commands),
+            format!("resumed    {} lobby connections that broke", self.resumes),
             format!("refused    {} commands, as games do", self.refusals),
             format!("errors     {}", self.faults.count()),
         ];
@@ -161,6 +166,7 @@ impl Summary {
     }
 
     fn add(&mut self, report: &Report) {
+        self.resumes += report.resumes;
         self.refusals += report.refusals;
         self.faults.merge(&report.faults);
         self.acknowledged += report.acknowledged;
@@ -266,6 +272,7 @@ mod tests {
             "move_gap_ms_max",
             "acknowledged",
             "lost_commands",
+            "resumes",
         ];
         expected.sort_unstable();
         let mut keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();

@@ -34,6 +34,10 @@ pub(crate) struct Witness {
     closed: Option<String>,
     /// Why it has lost the game, after it was in; forgotten once it is back.
     lost: Option<String>,
+    /// Why the connection to the lobby broke, if it did and is not back.
+    away: Option<String>,
+    /// How often it was back with the same session.
+    resumes: u64,
     refusals: u64,
     faults: Faults,
 }
@@ -72,6 +76,11 @@ impl Faults {
 impl Witness {
     pub(crate) fn handle_event(&mut self, event: &ViewEvent) {
         match event {
+            ViewEvent::Welcome(welcome) => match self.away.take() {
+                Some(_) if welcome.resumed => self.resumes += 1,
+                Some(reason) => self.faults.add("lobby session lost", 1, reason),
+                None => {}
+            },
             ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => self.room = Some(room.clone()),
             ViewEvent::Left { code, message, .. } => {
                 self.room = None;
@@ -118,6 +127,9 @@ impl Witness {
 
     /// The span is over, and nothing fresh has come for so long: a server that died without a word is a fault.
     pub(crate) fn end_span(&mut self, silence: Duration) {
+        if let Some(reason) = self.away.take() {
+            self.faults.add("lobby connection broke", 1, reason);
+        }
         if self.is_in() && silence > SILENCE {
             self.lose("silent at the end", format!("nothing fresh for {} ms", silence.as_millis()));
         }
@@ -138,6 +150,11 @@ impl Witness {
         self.lost.as_deref()
     }
 
+    /// How often the lobby's connection broke and the session went on, at that server or another.
+    pub(crate) fn resumes(&self) -> u64 {
+        self.resumes
+    }
+
     /// What the game refused, as games do.
     pub(crate) fn refusals(&self) -> u64 {
         self.refusals
@@ -156,7 +173,7 @@ impl Witness {
             Connection::Connecting { .. } => {}
             Connection::Broken { reason, .. } => {
                 if self.arrived {
-                    self.faults.add("lobby connection broke", 1, reason);
+                    self.away.get_or_insert_with(|| reason.clone());
                 }
             }
             Connection::GameBroken { reason, .. } => {
@@ -208,7 +225,8 @@ impl Witness {
 
 #[cfg(test)]
 mod tests {
-    use ambit_client_core::client::event::{Enter, Failure, Happening, Named, Update};
+    use ambit_client_core::client::event::{Enter, Failure, Happening, Named, Update, Welcome};
+    use ambit_proto::ids::PlayerId;
     use ambit_proto::space::Position;
     use ambit_proto::time::GameTime;
 
@@ -257,6 +275,19 @@ mod tests {
     }
 
     #[test]
+    fn a_lobby_that_is_back_with_the_session_is_no_fault() {
+        let broken = || ViewEvent::Connection(Connection::Broken { reason: "gone".into(), retry_in: Duration::ZERO });
+        let mut witness = after(&[enter(1, true), broken(), broken(), welcome(true)]);
+        witness.end_span(Duration::ZERO);
+        assert_eq!((witness.resumes(), witness.is_steady(), witness.faults().count()), (1, true, 0));
+
+        assert_eq!(names(&after(&[enter(1, true), broken(), welcome(false)])), ["lobby session lost"]);
+        let mut witness = after(&[enter(1, true), broken()]);
+        witness.end_span(Duration::ZERO);
+        assert_eq!(names(&witness), ["lobby connection broke"]);
+    }
+
+    #[test]
     fn who_hears_nothing_at_the_end_is_not_in_the_game() {
         let mut witness = after(&[enter(1, true)]);
         witness.end_span(SILENCE);
@@ -291,6 +322,11 @@ mod tests {
     fn enter(id: u32, own: bool) -> ViewEvent {
         let (t, position) = (GameTime::ZERO, Position::default());
         ViewEvent::Enter(Enter { id, kind: "avatar".into(), own, t, position, components: Vec::new() })
+    }
+
+    fn welcome(resumed: bool) -> ViewEvent {
+        let (player, name, grace) = (PlayerId(1), "bot".to_owned(), Duration::ZERO);
+        ViewEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games: Vec::new() })
     }
 
     fn leave(id: u32) -> ViewEvent {

@@ -196,6 +196,41 @@ fn who_leaves_while_a_room_moves_is_out_and_the_last_one_takes_it_along() {
     assert_eq!(scene.lobby.stats().rooms, 0);
 }
 
+#[test]
+fn rooms_go_on_at_hosts_of_their_build_only_and_begin_at_those_of_the_newest() {
+    let mut scene = Scene::unlimited();
+    let [blue, other] = [1, 2].map(|number| scene.host_of("blue", number, 1));
+    let ann = scene.enter("ann");
+    let room = running(&mut scene, blue, &[&ann]);
+    let green = scene.host_of("green", 3, 1);
+    let bob = scene.enter("bob");
+    running(&mut scene, green, &[&bob]);
+    scene.orders();
+    scene.lose_host(blue, "ended");
+    assert_eq!(moved_to(&mut scene, other).room, room);
+    scene.opened(other, room, None);
+    scene.pass(seconds(4));
+    keep(&mut scene, other, room);
+
+    // The last one of that build goes, and the other build has a place.
+    scene.host_of("green", 4, 8);
+    scene.lose_host(other, "ended");
+    assert_eq!(scene.opens(), []);
+    scene.pass(seconds(11));
+    let (code, message) = scene.left(&ann);
+    assert_eq!(code, ErrorCode::ServerError);
+    assert!(message.contains("of build `blue`"), "{message}");
+}
+
+#[test]
+fn a_build_without_a_place_for_new_rooms_leaves_them_to_another() {
+    let mut scene = Scene::unlimited();
+    let blue = scene.host_of("blue", 1, 8);
+    scene.host_of("green", 2, 0);
+    let ann = scene.enter("ann");
+    running(&mut scene, blue, &[&ann]);
+}
+
 /// A host that is to go on with a room, and the one who is in it.
 fn moving() -> (Scene, HostId, Client, u64) {
     let mut scene = Scene::new();

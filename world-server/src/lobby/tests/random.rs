@@ -476,7 +476,9 @@ impl Storm {
             self.lobby.handle_disconnect(self.now, conn);
         }
         if !cut.is_empty() {
-            cut.into_iter().for_each(|host| self.lobby.handle_host_gone(self.now, host, "its link is cut"));
+            for host in cut {
+                self.lobby.handle_host_gone(self.now, host, "its link is cut");
+            }
             self.carry();
         }
         let open = &self.open;
@@ -530,6 +532,7 @@ impl Storm {
                 Phase::Waiting | Phase::Moving { host: None } => {}
                 Phase::Opening { host, .. } | Phase::Running { host } | Phase::Moving { host: Some(host) } => {
                     assert!(lobby.hosts.get(host).is_some(), "{context}: on a host that is gone");
+                    assert!(lobby.hosts.is_of(host, &room.build), "{context}: on a host of another build");
                 }
             }
         }

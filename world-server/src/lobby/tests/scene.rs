@@ -278,6 +278,11 @@ impl Scene {
     // Hosts.
 
     pub(super) fn host(&mut self, number: u64, capacity: u32) -> HostId {
+        self.host_of("", number, capacity)
+    }
+
+    /// A host of that build.
+    pub(super) fn host_of(&mut self, build: &str, number: u64, capacity: u32) -> HostId {
         let host = HostId(number);
         let ready = host::HostReady {
             version: ambit_proto::host::VERSION,
@@ -286,6 +291,7 @@ impl Scene {
             capacity,
             cores: 1,
             label: format!("host {number}"),
+            build: build.to_owned(),
             ..host::HostReady::default()
         };
         self.host_says(host, host_to_world::Body::Ready(ready));

@@ -208,6 +208,7 @@ impl Storm {
             capacity: 2,
             instance: if lasts { u128::from(rooms.instance).to_be_bytes().to_vec() } else { Vec::new() },
             rooms: here.collect(),
+            build: ["blue", "green"][rooms.instance as usize % 2].into(),
             ..HostReady::default()
         };
         let before = rooms.runs.len() as u64;

@@ -1,7 +1,7 @@
 //! Worlds of several maps whose leader dies, and another goes on.
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{Admit, LetGo, world_to_host as order};
+use ambit_proto::control::host::{Admit, Beat, LetGo, host_to_world, world_to_host as order};
 use ambit_proto::control::world;
 
 use super::super::scene::{Client, Scene, room, seconds};
@@ -72,7 +72,7 @@ fn who_is_on_the_way_to_a_host_that_does_not_come_back_turns_round() {
     let here = second.lasting_host(20_000, 1, &[(world, 1)]);
     second.orders();
     second.pass(seconds(4));
-    second.host_says(here, ambit_proto::control::host::host_to_world::Body::Beat(Default::default()));
+    second.host_says(here, host_to_world::Body::Beat(Beat::default()));
     second.pass(seconds(2));
     let order::Body::Admit(Admit { room, number, carried, .. }) = of_gates(&mut second, here) else {
         panic!("it is to be admitted where it set out")
