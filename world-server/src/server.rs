@@ -58,7 +58,7 @@ impl std::fmt::Display for Addresses {
 impl Server {
     /// Starts a server with the games of `registry` on threads of its own, and waits until it is ready.
     pub fn start(config: Config, registry: Registry) -> anyhow::Result<Self> {
-        Self::spawn(config, registry, false)
+        Self::spawn(config, registry, false)?.context("the server ended before it was ready")
     }
 
     /// Where it can be reached.
@@ -82,7 +82,8 @@ impl Server {
         self.ended.recv().context("the server's main task panicked")?
     }
 
-    fn spawn(config: Config, registry: Registry, signals: bool) -> anyhow::Result<Self> {
+    /// Nothing if a signal ended it before it was ready.
+    fn spawn(config: Config, registry: Registry, signals: bool) -> anyhow::Result<Option<Self>> {
         let stop = CancellationToken::new();
         let (ready, started) = sync_channel(1);
         let (done, ended) = sync_channel(1);
@@ -96,11 +97,8 @@ impl Server {
             let _ = system.run();
         })?;
         match started.recv() {
-            Ok(addresses) => Ok(Self { addresses, stop, ended }),
-            Err(_) => match ended.recv() {
-                Ok(result) => result.and_then(|()| bail!("the server ended before it was ready")),
-                Err(_) => bail!("the server's main task panicked"),
-            },
+            Ok(addresses) => Ok(Some(Self { addresses, stop, ended })),
+            Err(_) => ended.recv().context("the server's main task panicked")?.map(|()| None),
         }
     }
 }
@@ -130,7 +128,8 @@ pub fn run(registry: Registry) -> ExitCode {
     };
     start_logging();
     let server = match Server::spawn(config, registry, true) {
-        Ok(server) => server,
+        Ok(Some(server)) => server,
+        Ok(None) => return ExitCode::SUCCESS,
         Err(error) => return fail(&error),
     };
     println!("ready {}", server.addresses());

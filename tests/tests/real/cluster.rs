@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client as told};
 use ambit_proto::quic::ALPN_WORLD;
 use ambit_tests::real::raw::Raw;
-use ambit_tests::real::{Cluster, Console, Scratch, Server, binary, outage, server_signal};
+use ambit_tests::real::{Cluster, Console, Lines, Scratch, Server, binary, outage, server_signal};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
@@ -55,6 +55,22 @@ fn a_world_server_that_is_asked_to_end_hands_its_place_over() -> Result<()> {
     }
     chat(&mut ann, &mut bob)?;
     cluster.await_succession()
+}
+
+#[test]
+fn a_world_server_that_waits_for_nats_ends_when_it_is_asked_to() -> Result<()> {
+    let scratch = Scratch::new("cluster-waits");
+    let mut command = Command::new(binary("world-server"));
+    scratch.confine(&mut command);
+    // Nobody listens there.
+    command.args(["--listen", "127.0.0.1:0", "--hosts", "cluster", "--nats", "nats://127.0.0.1:9", "--host-key"]);
+    command.arg("a-long-secret-of-this-test").stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = command.spawn()?;
+    let mut log = Lines::of(server.stderr.take().context("piped")?);
+    log.find("its complaint", |line| line.contains("the directory can't be read").then_some(()))?;
+    server_signal(server.id(), "TERM")?;
+    assert_eq!(server.wait()?.code(), Some(0));
+    Ok(())
 }
 
 #[test]

@@ -24,7 +24,7 @@ use fastrand::Rng;
 /// Of one run.
 const MINUTES: u64 = 10;
 /// Of all runs, unless the environment says otherwise.
-const MINUTES_IN_ALL: u64 = 1_500;
+const MINUTES_IN_ALL: u64 = 2_000;
 /// Between two looks.
 const STEP: Duration = Duration::from_millis(100);
 /// Players at once.
