@@ -498,8 +498,20 @@ impl Handler<HandOver> for GameServer {
     type Result = ();
 
     fn handle(&mut self, _: HandOver, ctx: &mut Self::Context) {
-        let Setup { id, room, keeper, shared, pulse, .. } = &mut self.setup;
+        let Setup { id, room, keeper, shared, pulse, outlet, .. } = &mut self.setup;
         pulse.stop();
+        let mut last = Vec::new();
+        if catch_unwind(AssertUnwindSafe(|| room.part(&mut last))).is_err() {
+            tracing::error!(room = id.0, "the room's last words are left unsaid: its game has failed");
+        }
+        for output in last {
+            if let Output::Datagram { client, bytes } = output
+                && let Some(Client { line, .. }) = self.clients.get(&client)
+            {
+                outlet.put(&line.connection, bytes);
+            }
+        }
+        outlet.flush(shared.last_serial(), &shared.counters);
         if let (Some(keeper), Some(last)) = (keeper, room.last_tick()) {
             keeper.hurry();
             if let Some(saved) = keeper.save(*id, room, last) {

@@ -167,6 +167,11 @@ impl Shared {
         *serial
     }
 
+    /// The number under which the last of them leaves.
+    pub(crate) fn last_serial(&self) -> u64 {
+        *self.ticks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What datagrams wait for before they leave.
     pub(crate) fn gate(&self) -> Gate {
         Gate { written: self.written.subscribe(), served_until: self.served_until.subscribe(), silent: false }

@@ -30,6 +30,9 @@ use crate::logic::registry::Registry;
 /// How long the clients may take to read their last messages.
 const PART_WITHIN: Duration = Duration::from_secs(1);
 
+/// How long the network's threads have for the last datagrams. Nobody plays meanwhile.
+const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
+
 /// The whole program, with the games of `registry`: a user's own server is one line around this.
 pub fn run(registry: Registry) -> ExitCode {
     run_with(registry, std::env::args_os())
@@ -125,7 +128,8 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         agones.end().await;
     }
     if let Ok(Parting::Vanish) = served {
-        // Without a word to the clients: the WorldServer calls them elsewhere.
+        // Without a word to the clients: the WorldServer calls them elsewhere. What rooms said last leaves before.
+        tokio::time::sleep(LAST_DATAGRAMS).await;
         std::process::exit(0);
     }
     let _ = tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await;

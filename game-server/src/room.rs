@@ -347,6 +347,14 @@ impl Room {
         self.count(now);
     }
 
+    /// No tick follows here: whoever heard nothing at the last one is told where the room stands, so that nobody waits for it longer than for the
+    /// next host.
+    pub fn part(&mut self, outputs: &mut Vec<Output>) {
+        let Some(last) = self.last else { return };
+        self.network
+            .part(last, &self.world, &mut self.stats, |client, bytes| outputs.push(Output::Datagram { client, bytes }));
+    }
+
     /// What the last tick has taken.
     pub fn accepted(&self) -> &[Accepted] {
         &self.accepted

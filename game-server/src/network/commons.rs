@@ -83,6 +83,8 @@ pub struct Tick<'t> {
     pub stats: &'t mut RoomStats,
     /// How many clients there are.
     pub clients: usize,
+    /// Whether it is a tick's second turn, for those whom it told nothing: no other follows here.
+    pub parting: bool,
 }
 
 impl Commons {

@@ -161,14 +161,30 @@ impl Network {
     }
 
     /// Hands out what is to be sent to each client now; neighbours are told one after the other.
-    pub fn send(&mut self, now: GameTime, world: &World, stats: &mut RoomStats, mut send: impl FnMut(ClientId, Bytes)) {
+    pub fn send(&mut self, now: GameTime, world: &World, stats: &mut RoomStats, send: impl FnMut(ClientId, Bytes)) {
+        self.send_to_all(now, world, stats, false, send);
+    }
+
+    /// After the last tick, at `now`: hands out the same for clients that heard nothing at that tick, so that they know all that there is.
+    pub fn part(&mut self, now: GameTime, world: &World, stats: &mut RoomStats, send: impl FnMut(ClientId, Bytes)) {
+        self.send_to_all(now, world, stats, true, send);
+    }
+
+    fn send_to_all(
+        &mut self,
+        now: GameTime,
+        world: &World,
+        stats: &mut RoomStats,
+        parting: bool,
+        mut send: impl FnMut(ClientId, Bytes),
+    ) {
         let Network { commons, scratch, viewers, tick, .. } = self;
         commons.records.clear();
         if stats.ticks.is_multiple_of(ARRANGE_TICKS) {
             viewers.arrange();
         }
         let clients = viewers.len();
-        let mut tick = Tick { now, next: now + *tick, world, commons, scratch, stats, clients };
+        let mut tick = Tick { now, next: now + *tick, world, commons, scratch, stats, clients, parting };
         viewers.for_each(|viewer| {
             tick.stats.late_events += viewer.late.take();
             let client = viewer.client;

@@ -36,6 +36,11 @@ impl Rhythm {
         self.stamped_at = now;
     }
 
+    /// Whether the client was told the room's time before the tick of `now`, and not at it.
+    pub(super) fn is_behind(self, now: GameTime) -> bool {
+        self.stamped_at < now
+    }
+
     /// Whether a pulse is due at the tick of `now`, unless a datagram leaves anyway; `sees_motion` is asked only if it matters.
     pub(super) fn is_due(self, now: GameTime, sees_motion: impl FnOnce() -> bool) -> bool {
         let silence = now.since(self.stamped_at);
@@ -54,7 +59,9 @@ mod tests {
         assert!(!rhythm.is_due(at(50), || true));
         assert!(rhythm.is_due(at(100), || true) && !rhythm.is_due(at(100), || false));
         assert!(!rhythm.is_due(at(2_950), || false) && rhythm.is_due(at(3_000), || false));
+        assert!(rhythm.is_behind(at(3_000)));
         rhythm.note_stamp(at(3_000));
+        assert!(!rhythm.is_behind(at(3_000)));
         assert!(!rhythm.is_due(at(3_050), || true));
     }
 }

@@ -1,5 +1,6 @@
 //! A room ticked by hand, with a game that does next to nothing and clients that are links.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
@@ -102,6 +103,36 @@ fn a_second_connection_takes_the_avatar_over() {
     assert!(outputs.contains(&Output::Superseded { client: first }));
     assert_eq!(scene.room.avatar(ANN), avatar);
     assert_eq!((scene.room.stats().clients, scene.room.stats().players), (1, 1));
+}
+
+#[test]
+fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_else() {
+    let mut scene = Scene::new();
+    let ann = scene.join(ANN, "ann");
+    scene.ticks(30);
+    let bob = scene.join(PlayerId(2), "bob");
+    let to = |outputs: &[Output]| -> BTreeSet<ClientId> {
+        let client = |output: &Output| if let Output::Datagram { client, .. } = output { Some(*client) } else { None };
+        outputs.iter().filter_map(client).collect()
+    };
+    let (mut told, mut both) = (0, 0);
+    for round in 0..200 {
+        scene.ticks(round % 70);
+        let heard = to(&scene.ticks(1));
+        let mut last = Vec::new();
+        scene.room.part(&mut last);
+        let parted = to(&last);
+        for output in last.drain(..) {
+            let Output::Datagram { client, bytes } = output else { panic!("{output:?}") };
+            scene.hear(client, &bytes);
+        }
+        assert_eq!(&heard | &parted, [ann, bob].into(), "each knows where the room stands");
+        assert!(heard.is_disjoint(&parted), "{heard:?}, {parted:?}");
+        (told, both) = (told + parted.len(), both + heard.len());
+        scene.room.part(&mut last);
+        assert_eq!(last, []);
+    }
+    assert!(told > 100 && both > 5, "{told}, {both}");
 }
 
 /// Avatars stand about; a ghost beside them is hidden until the game's tenth tick.

@@ -156,7 +156,16 @@ impl SimHost {
     /// The process is asked to end: it says a last time what its rooms are, and ticks no more.
     pub fn hand_over(&mut self) {
         self.pending.clear();
-        for (id, room) in std::mem::take(&mut self.rooms) {
+        for (id, mut room) in std::mem::take(&mut self.rooms) {
+            let mut last = Vec::new();
+            room.room.part(&mut last);
+            for output in last {
+                if let Output::Datagram { client, bytes } = output
+                    && let Some(&(conn, ..)) = room.clients.get(&client)
+                {
+                    self.said.push_back(Said::Datagram(conn, bytes));
+                }
+            }
             let (Some(mut keeper), Some(last)) = (room.keeper, room.room.last_tick()) else { continue };
             keeper.hurry();
             if let Some(saved) = keeper.save(id, &room.room, last) {

@@ -44,6 +44,9 @@ struct Written {
 impl Viewer {
     /// Hands the datagrams that this client gets at this tick to `out`.
     pub fn send(&mut self, tick: &mut Tick<'_>, mut out: impl FnMut(Bytes)) {
+        if tick.parting && !self.rhythm.is_behind(tick.now) {
+            return;
+        }
         self.link.handle_timeout(tick.now.into());
         self.follow_up(tick.now, &mut Vec::new());
         self.hand_out_map(tick);
@@ -118,6 +121,7 @@ impl Viewer {
         let sees_motion =
             || self.slots.poses().active_count() > 0 || self.slots.any_followed(|object| tick.world.is_moving(object));
         cannot_wait
+            || tick.parting
             || !tick.scratch.poses.is_empty()
             || self.effects.is_due()
             || self.link.wants_to_send(tick.now.into())
