@@ -7,7 +7,7 @@
 //! somebody waits for, so it is dropped, its players are told, and the WorldServer gets `RoomClosed`.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -473,16 +473,22 @@ impl Handler<Muster> for GameServer {
     type Result = ();
 
     fn handle(&mut self, Muster { members, void_tickets_until }: Muster, ctx: &mut Self::Context) {
+        let (mut gone, mut renamed) = (BTreeSet::new(), Vec::new());
         for change in keeper::changes(&self.setup.room, Some(&members)) {
             match change {
-                Accepted::Remove { player } => {
-                    let reason = ErrorCode::ErrorUnspecified;
-                    self.handle(Remove { player, reason, void_tickets_until }, ctx);
-                }
-                Accepted::Rename { player, name } => self.inputs.push(Input::Rename { player, name }),
+                Accepted::Remove { player } => drop(gone.insert(player)),
+                Accepted::Rename { player, name } => renamed.push(Input::Rename { player, name }),
                 _ => {}
             }
         }
+        // Those too who have just come in, and whom no tick has seated yet.
+        let here: BTreeSet<PlayerId> = self.clients.values().map(|client| client.player).collect();
+        let sits = |player: &PlayerId| members.members.iter().any(|member| member.player == player.0);
+        gone.extend(here.into_iter().filter(|player| !sits(player)));
+        for player in gone {
+            self.handle(Remove { player, reason: ErrorCode::ErrorUnspecified, void_tickets_until }, ctx);
+        }
+        self.inputs.extend(renamed);
     }
 }
 

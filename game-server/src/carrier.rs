@@ -10,7 +10,7 @@
 use std::io;
 
 use ambit_proto::control::host::{HostToWorld, WorldToHost, host_to_world};
-use ambit_proto::frame::{FrameDecoder, MAX_HOST, TooLarge, encode_frame};
+use ambit_proto::frame::{FrameDecoder, MAX_HOST, MAX_HOST_GREETING, TooLarge, encode_frame};
 use bytes::{Bytes, BytesMut};
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -51,6 +51,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads from `input`, frames of at most `max_bytes`.
     pub fn new(input: R, max_bytes: usize) -> Self {
         Self { input, decoder: FrameDecoder::new(max_bytes), buffer: BytesMut::new() }
+    }
+
+    /// Frames that follow may have as many bytes.
+    pub fn allow(&mut self, max_bytes: usize) {
+        self.decoder.allow(max_bytes);
     }
 
     /// What it reads from. What was read and not asked for is lost.
@@ -159,8 +164,10 @@ where
     R: AsyncRead + Unpin,
     M: Message + Default,
 {
-    let mut reader = FrameReader::new(input, MAX_HOST);
+    let mut reader = FrameReader::new(input, MAX_HOST_GREETING);
     while let Some(message) = reader.next().await? {
+        // By the first one the peer is let in, or cut off at once.
+        reader.allow(MAX_HOST);
         // Waits while the queue is full: the stream's own flow control then holds the peer back.
         if incoming.send(message).await.is_err() {
             // This end does not listen any more, but what it has said is still to be written.

@@ -25,6 +25,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// Waits between two rounds of calls: doubled from the first to the last. With rooms that wait, it stays the first.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
+/// How long a host that is asked to end looks for a WorldServer that takes its rooms: longer than it takes to find a new leader.
+const HAND_OVER_WITHIN: Duration = Duration::from_secs(8);
 /// Rooms of a host that no WorldServer has asked for so long are closed.
 const FORSAKEN_AFTER: Duration = Duration::from_mins(1);
 
@@ -54,10 +56,18 @@ pub(crate) async fn dial(
     let verifier = FingerprintVerifier::asking(move |_: &str, shown: Fingerprint| trusted.contains(&shown));
     let mut calls = Calls::new(&worlds.addresses);
     let (mut pause, mut linked_at) = (FIRST_PAUSE, now());
-    while !stop.is_cancelled() {
+    let mut leave_by = None;
+    loop {
+        if stop.is_cancelled() {
+            // Whoever leads, or is about to, is given the rooms.
+            let leave_by = *leave_by.get_or_insert_with(|| now() + HAND_OVER_WITHIN);
+            if !control.has_rooms() || now() >= leave_by {
+                break;
+            }
+        }
         let address = calls.next();
         match serve_once(control, &address, &verifier, stop).await {
-            Ok(Ended::LinkLost) if !stop.is_cancelled() => {
+            Ok(Ended::LinkLost) => {
                 tracing::warn!(address, "the link to the WorldServer has ended");
                 (pause, linked_at) = (FIRST_PAUSE, now());
                 calls.again_later(&address);
@@ -77,9 +87,10 @@ pub(crate) async fn dial(
                 calls.again_later(&address);
             }
         }
+        let is_stopping = stop.is_cancelled();
         let has_rooms = tokio::select! {
             has_rooms = control.wait(pause) => has_rooms,
-            () = stop.cancelled() => break,
+            () = stop.cancelled(), if !is_stopping => continue,
         };
         pause = if has_rooms { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
         if has_rooms && linked_at.elapsed() > FORSAKEN_AFTER {
@@ -109,10 +120,10 @@ async fn serve_once(
     let (link, carrying) = host_end_over(input, output, None);
     let mut carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
-    if ended == Ended::LinkLost {
+    if matches!(ended, Ended::LinkLost | Ended::Unserved) {
         // Nobody reads any more, and rooms wait for another link. One that lives after all is not to give them away at once. (Of a connection
         // that is closed, quinn would forget why.)
-        if connection.close_reason().is_none() && !stop.is_cancelled() {
+        if connection.close_reason().is_none() {
             connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"the host dials again");
         }
         carrying.abort();
@@ -123,13 +134,17 @@ async fn serve_once(
         // The WorldServer closes the connection when it has read all.
         let _ = tokio::time::timeout(PART_WITHIN, connection.closed()).await;
     }
-    let has_lost = ended == Ended::LinkLost;
+    let has_lost = matches!(ended, Ended::LinkLost | Ended::Unserved);
     let result = match closed_by_world(&connection) {
         Some(close) if is(&close, ErrorCode::BadTicket) => {
             Ok(Ended::Refused(format!("the WorldServer at {address} does not take the key of `--host-key`")))
         }
-        Some(close) if is(&close, ErrorCode::TryAgain) => {
+        // One that has served and goes is lost; one that never did follows another.
+        Some(close) if is(&close, ErrorCode::TryAgain) && ended == Ended::Unserved => {
             Err(Missed::Follows(String::from_utf8_lossy(&close.reason).into_owned()))
+        }
+        _ if ended == Ended::Unserved => {
+            Err(Missed::Unreachable(anyhow::anyhow!("it has hung up before it asked for anything")))
         }
         _ => Ok(ended),
     };

@@ -299,6 +299,11 @@ impl HostControl {
         !self.shared.rooms.is_empty()
     }
 
+    /// Whether any rooms run.
+    pub fn has_rooms(&self) -> bool {
+        !self.shared.rooms.is_empty()
+    }
+
     /// Closes the rooms that nobody has asked for.
     pub async fn close_rooms(&mut self) {
         control::close_all(&self.shared, ErrorCode::HostDied).await;

@@ -191,7 +191,7 @@ async fn serve_parent(
     match ended {
         Ended::Refused(why) => bail!(why),
         Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
-        Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
+        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
     }
 }
 
@@ -201,7 +201,7 @@ async fn serve_worlds(control: &mut HostControl, worlds: &Worlds, stop: &Cancell
     match dial(control, worlds, stop).await? {
         Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
         Ended::Refused(why) => bail!(why),
-        Ended::Drained | Ended::LinkLost => Ok(Parting::Close),
+        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
     }
 }
 

@@ -167,9 +167,19 @@ pub struct TicketVerifier {
     used: BTreeSet<(u64, [u8; 16])>,
     /// Who has left a room: the newest ticket that is void, and until when such tickets may still be about.
     voided: BTreeMap<(RoomId, PlayerId), (u64, u64)>,
+    /// Rooms in which only some sat when the host was told so.
+    closed: BTreeMap<RoomId, Closed>,
     /// The latest expiry that was forgotten. Nothing that ends by then is accepted, whatever the clock says.
     forgotten_unix_s: u64,
     refused: BTreeMap<TicketError, u64>,
+}
+
+/// Tickets of all others up to the serial are void, for as long as such tickets may be about.
+#[derive(Debug)]
+struct Closed {
+    members: BTreeSet<PlayerId>,
+    serial: u64,
+    until_unix_s: u64,
 }
 
 impl TicketVerifier {
@@ -185,6 +195,7 @@ impl TicketVerifier {
             key: UnparsedPublicKey::new(&ED25519, key),
             used: BTreeSet::new(),
             voided: BTreeMap::new(),
+            closed: BTreeMap::new(),
             forgotten_unix_s: 0,
             refused: BTreeMap::new(),
         })
@@ -221,9 +232,21 @@ impl TicketVerifier {
         }
     }
 
+    /// Only `members` sit in `room`: tickets for it that others hold, up to that serial, are void.
+    pub fn void_all_but(&mut self, now_unix_s: u64, room: RoomId, members: BTreeSet<PlayerId>, serial: u64) {
+        self.closed.retain(|_, closed| closed.until_unix_s >= now_unix_s);
+        self.closed.insert(room, Closed { members, serial, until_unix_s: now_unix_s + LIFETIME_S });
+    }
+
+    /// Whether another one checks the same tickets.
+    pub fn has_same_key(&self, other: &Self) -> bool {
+        self.key.as_ref() == other.key.as_ref()
+    }
+
     /// Whether a ticket that was good when it was shown has become void since.
     pub fn is_void(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
         self.voided.get(&(room, player)).is_some_and(|&(newest, _)| serial <= newest)
+            || self.closed.get(&room).is_some_and(|closed| serial <= closed.serial && !closed.members.contains(&player))
     }
 
     /// Refused tickets since the start, by reason.

@@ -25,6 +25,8 @@ pub const MAX_TO_GAME: usize = 4_096;
 pub const MAX_FROM_GAME: usize = 65_536;
 /// Longest `WorldToHost` and `HostToWorld`.
 pub const MAX_HOST: usize = 16_777_216;
+/// The same of a host's first message, which may be from anybody: 65,536 rooms fit.
+pub const MAX_HOST_GREETING: usize = 2_097_152;
 
 /// The peer announced a frame that is longer than what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +50,11 @@ impl FrameDecoder {
     /// A decoder at the beginning of a stream whose frames have at most `max` bytes.
     pub fn new(max: usize) -> Self {
         Self { max, buffer: BytesMut::new(), failed: None }
+    }
+
+    /// Frames that follow may have as many bytes.
+    pub fn allow(&mut self, max: usize) {
+        self.max = max;
     }
 
     /// Takes what has arrived. Poll after each push: what is pushed is kept until then.

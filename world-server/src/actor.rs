@@ -32,6 +32,11 @@ use crate::line::ClientLine;
 use crate::lobby::{ConnId, HostId, Lobby, Origin, Output};
 use crate::session::{Close, Deliver, Session};
 
+/// Frames to a client that wait for the directory, at most; who has more is cut off. More than a client is answered while a broker elects a leader.
+const MOST_HELD: usize = 256;
+/// Orders to a host that wait for the directory, at most.
+const MOST_ORDERS_HELD: usize = 4_096;
+
 /// Messages that may wait for the lobby before their senders do.
 const MAILBOX: usize = 1_024;
 
@@ -201,21 +206,27 @@ impl WorldServer {
         }
     }
 
-    /// Carries out what the lobby wants done, and sees to it that it is called again in time. What confirms something to `caller`, and what
+    /// Carries out what the lobby wants done, and sees to it that it is called again in time. What confirms something, and what
     /// a host is told, waits until the directory has what came of the same call.
-    fn settle(&mut self, caller: Option<ConnId>, ctx: &mut Context<Self>) {
-        let mut outputs = Vec::new();
-        let mut after = 0;
+    fn settle(&mut self, ctx: &mut Context<Self>) {
+        let (mut outputs, mut records) = (Vec::new(), Vec::new());
         while let Some(output) = self.lobby.poll_output() {
-            match (output, &self.desk) {
-                (Output::Record { key, value }, Some(desk)) => after = desk.put(key, value),
-                (output, _) => outputs.push(output),
+            match output {
+                Output::Record { key, value } => records.push((key, value)),
+                output => outputs.push(output),
             }
         }
+        let after = match &self.desk {
+            Some(desk) if !records.is_empty() => desk.put(records),
+            _ => 0,
+        };
         for output in outputs {
             match output {
                 Output::Send { conn, message } => {
-                    let after = if Some(conn) == caller && message.request != 0 { after } else { 0 };
+                    // Answers, also to those who had to wait for a host's word, and the way into a game that was started.
+                    let confirms =
+                        message.request != 0 || matches!(message.body, Some(world_to_client::Body::Ticket(_)));
+                    let after = if confirms { after } else { 0 };
                     let strict = matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
                     self.say(conn, after, strict, &encode(&message));
                 }
@@ -230,7 +241,7 @@ impl WorldServer {
                 // Without our end of the link it ends, and a child that does not end with it is killed.
                 Output::Forsake { host } => drop(self.hosts.remove(&host)),
                 Output::Condemn { order } => self.keep_condemned(order),
-                Output::Forget { room } => self.kept.forget(room),
+                Output::Forget { room } => self.forget_room(room),
                 Output::Adopt { room, host } => self.kept.adopt(self.clock.now(), room, host),
                 Output::Record { .. } => {}
                 Output::Children(count) => drop(self.children.send_replace(count)),
@@ -245,15 +256,26 @@ impl WorldServer {
         self.wake_at(self.lobby.next_deadline(), ctx);
     }
 
+    /// A room is gone, with the orders to open it that nobody has been given yet.
+    fn forget_room(&mut self, room: RoomId) {
+        self.kept.forget(room);
+        for link in self.hosts.values_mut() {
+            let opens = |order: &WorldToHost| matches!(&order.body, Some(world_to_host::Body::OpenRoom(open)) if open.room == room.0);
+            link.held.retain(|order| !opens(order));
+        }
+    }
+
     /// Delivers a frame, or lets it wait for the directory.
     fn say(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
         let progress = self.progress;
         let Some(client) = self.clients.get_mut(&conn) else { return };
         if client.held.is_empty() && (after <= progress.written || progress.ill && !strict) {
             self.deliver(conn, frame);
-        } else {
+        } else if client.held.len() < MOST_HELD {
             client.held.push(after, strict, frame.clone());
             self.holding.insert(conn);
+        } else {
+            self.cut_off(conn);
         }
     }
 
@@ -265,10 +287,16 @@ impl WorldServer {
         let is_heard = matches!(message.body, Some(world_to_host::Body::Heard(_)));
         let gives = matches!(message.body, Some(world_to_host::Body::OpenRoom(_)));
         let waits = after > written && (gives || !ill);
-        if !is_heard && (waits || !link.held.is_empty()) {
+        // What is said of one room keeps its order.
+        let is_behind = || link.held.iter().any(|earlier| room_of(earlier) == room_of(&message));
+        if is_heard || !waits && !is_behind() {
+            self.tell_host(host, message);
+        } else if link.held.len() < MOST_ORDERS_HELD {
             link.held.push(after, gives, message);
         } else {
-            self.tell_host(host, message);
+            tracing::error!(host = host.0, "too many orders wait for the directory: the host is let go");
+            self.slow_hosts += 1;
+            self.hosts.remove(&host);
         }
     }
 
@@ -286,7 +314,7 @@ impl WorldServer {
         }
         let mut orders = Vec::new();
         for (&host, link) in &mut self.hosts {
-            orders.extend(std::iter::from_fn(|| link.held.pop(written, ill)).map(|order| (host, order)));
+            orders.extend(link.held.pop_by(written, ill, room_of).into_iter().map(|order| (host, order)));
         }
         for (host, order) in orders {
             self.tell_host(host, order);
@@ -368,7 +396,7 @@ impl WorldServer {
             let handle = ctx.run_later(at.since(self.clock.now()), |actor, ctx| {
                 actor.alarm = None;
                 actor.lobby.handle_timeout(actor.clock.now());
-                actor.settle(None, ctx);
+                actor.settle(ctx);
             });
             (at, handle)
         });
@@ -396,6 +424,24 @@ impl WorldServer {
     }
 }
 
+/// The room that an order is about; none for the host itself.
+fn room_of(order: &WorldToHost) -> Option<u64> {
+    match order.body.as_ref()? {
+        world_to_host::Body::OpenRoom(order) => Some(order.room),
+        world_to_host::Body::CloseRoom(order) => Some(order.room),
+        world_to_host::Body::RemovePlayer(order) => Some(order.room),
+        world_to_host::Body::RenamePlayer(order) => Some(order.room),
+        world_to_host::Body::LetGo(order) => Some(order.room),
+        world_to_host::Body::Stay(order) => Some(order.room),
+        world_to_host::Body::Admit(order) => Some(order.room),
+        world_to_host::Body::Roster(order) => Some(order.room),
+        world_to_host::Body::Configure(_)
+        | world_to_host::Body::Drain(_)
+        | world_to_host::Body::Heard(_)
+        | world_to_host::Body::Kept(_) => None,
+    }
+}
+
 fn encode(message: &WorldToClient) -> Bytes {
     encode_frame(message)
 }
@@ -416,7 +462,7 @@ impl Handler<Connect> for WorldServer {
         let conn = ConnId(self.last_conn);
         self.clients.insert(conn, Client { session, line, held: Held::default() });
         self.lobby.handle_connect(self.clock.now(), conn, address);
-        self.settle(None, ctx);
+        self.settle(ctx);
         MessageResult(conn)
     }
 }
@@ -426,7 +472,7 @@ impl Handler<Frame> for WorldServer {
 
     fn handle(&mut self, Frame { conn, frame }: Frame, ctx: &mut Self::Context) {
         self.lobby.handle_frame(self.clock.now(), conn, &frame);
-        self.settle(Some(conn), ctx);
+        self.settle(ctx);
     }
 }
 
@@ -435,7 +481,7 @@ impl Handler<Malformed> for WorldServer {
 
     fn handle(&mut self, Malformed { conn, code }: Malformed, ctx: &mut Self::Context) {
         self.lobby.handle_malformed(self.clock.now(), conn, code);
-        self.settle(None, ctx);
+        self.settle(ctx);
     }
 }
 
@@ -450,7 +496,7 @@ impl Handler<Disconnect> for WorldServer {
         } else {
             self.lobby.handle_disconnect(now, conn);
         }
-        self.settle(None, ctx);
+        self.settle(ctx);
     }
 }
 
@@ -462,7 +508,7 @@ impl Handler<HostStart> for WorldServer {
         let host = HostId(self.last_host);
         self.hosts.insert(host, HostLink { commands, held: Held::default() });
         self.lobby.handle_host_start(self.clock.now(), host, origin);
-        self.settle(None, ctx);
+        self.settle(ctx);
         MessageResult((host, self.clock, Arc::clone(&self.kept)))
     }
 }
@@ -472,7 +518,7 @@ impl Handler<HostSays> for WorldServer {
 
     fn handle(&mut self, HostSays(host, message): HostSays, ctx: &mut Self::Context) {
         self.lobby.handle_host(self.clock.now(), host, message);
-        self.settle(None, ctx);
+        self.settle(ctx);
     }
 }
 
@@ -482,7 +528,7 @@ impl Handler<HostGone> for WorldServer {
     fn handle(&mut self, HostGone(host, reason): HostGone, ctx: &mut Self::Context) {
         self.forget_host(host);
         self.lobby.handle_host_gone(self.clock.now(), host, &reason);
-        self.settle(None, ctx);
+        self.settle(ctx);
     }
 }
 
@@ -491,7 +537,7 @@ impl Handler<SetServers> for WorldServer {
 
     fn handle(&mut self, SetServers(servers): SetServers, ctx: &mut Self::Context) {
         self.lobby.set_servers(servers);
-        self.settle(None, ctx);
+        self.settle(ctx);
     }
 }
 
@@ -515,7 +561,7 @@ impl Handler<DrainNow> for WorldServer {
         self.draining = true;
         self.drained = Some(drained);
         self.lobby.drain(self.clock.now());
-        self.settle(None, ctx);
+        self.settle(ctx);
     }
 }
 

@@ -60,6 +60,8 @@ pub enum Ended {
     Stalled,
     /// The link broke, or the WorldServer is gone.
     LinkLost,
+    /// The same, before it had asked for anything.
+    Unserved,
     /// The two don't understand each other; trying again is of no use.
     Refused(String),
 }
@@ -97,6 +99,8 @@ struct Control<'a> {
     news: mpsc::Sender<HostToWorld>,
     /// How long a player whose connection broke keeps the avatar, in milliseconds.
     grace_ms: u32,
+    /// Whether the WorldServer has said what it wants of a host.
+    is_configured: bool,
     /// Whether the WorldServer is told all along what rooms are.
     keep_rooms: bool,
     making: JoinSet<Made>,
@@ -116,6 +120,7 @@ pub(super) async fn run(
         shared,
         news: to_world,
         grace_ms: 0,
+        is_configured: false,
         keep_rooms: false,
         making: JoinSet::new(),
         pending: BTreeMap::new(),
@@ -131,8 +136,8 @@ pub(super) async fn run(
         Ended::Stalled => return ended,
         Ended::Drained => control.close_all(ErrorCode::Draining).await,
         // They are this host's for a while yet, and another WorldServer may go on with them.
-        Ended::LinkLost if shared.lease(|lease| lease.is_given()) && !stop.is_cancelled() => control.making.abort_all(),
-        Ended::LinkLost | Ended::Refused(_) => control.close_all(ErrorCode::HostDied).await,
+        Ended::LinkLost | Ended::Unserved if shared.lease(|lease| lease.is_given()) => control.making.abort_all(),
+        Ended::LinkLost | Ended::Unserved | Ended::Refused(_) => control.close_all(ErrorCode::HostDied).await,
     }
     // What rooms said last has a meaning only as long as the link holds.
     while let Ok(message) = news.try_recv() {
@@ -155,7 +160,7 @@ impl Control<'_> {
         loop {
             tokio::select! {
                 command = commands.recv() => match command.map(|command| command.body) {
-                    None => return Ended::LinkLost,
+                    None => return self.lost(),
                     Some(None) => tracing::warn!("the WorldServer said something that this host does not know"),
                     Some(Some(world_to_host::Body::Drain(_))) => return Ended::Drained,
                     Some(Some(body)) => {
@@ -165,10 +170,13 @@ impl Control<'_> {
                     }
                 },
                 Some(message) = news.recv() => if !self.forward(message) {
-                    return Ended::LinkLost;
+                    return self.lost();
                 },
                 Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
-                () = stop.cancelled() => return if self.keep_rooms { Ended::HandedOver } else { Ended::LinkLost },
+                // A WorldServer that has just been found is to know first that these rooms are its own.
+                () = stop.cancelled(), if self.is_configured || self.shared.rooms.is_empty() => {
+                    return if self.keep_rooms { Ended::HandedOver } else { self.lost() };
+                }
                 _ = stats.tick() => self.send_stats(),
                 _ = beats.tick() => {
                     if !self.shared.stalls.pass() {
@@ -177,12 +185,16 @@ impl Control<'_> {
                     let (number, silence) = self.shared.lease(|lease| (lease.send(now()), lease.silence(now())));
                     if silence > DEAF_AFTER {
                         tracing::warn!("the WorldServer gave no sign of life for {} ms", silence.as_millis());
-                        return Ended::LinkLost;
+                        return self.lost();
                     }
                     self.send_if_there_is_room(host_to_world::Body::Beat(Beat { number }));
                 }
             }
         }
+    }
+
+    fn lost(&self) -> Ended {
+        if self.is_configured { Ended::LinkLost } else { Ended::Unserved }
     }
 
     fn handle(&mut self, body: world_to_host::Body) -> Result<(), String> {
@@ -241,7 +253,13 @@ impl Control<'_> {
         }
         let verifier = TicketVerifier::new(&configure.ticket_key)
             .ok_or_else(|| "the WorldServer's ticket key is not an Ed25519 public key".to_owned())?;
-        *self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner) = Some(verifier);
+        let mut tickets = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        // One of the same key knows which tickets were used and which are void.
+        if tickets.as_ref().is_none_or(|before| !before.has_same_key(&verifier)) {
+            *tickets = Some(verifier);
+        }
+        drop(tickets);
+        self.is_configured = true;
         self.shared.stalls.guard(Duration::from_millis(configure.silence_ms.into()));
         (self.grace_ms, self.keep_rooms) = (configure.grace_ms, configure.keep_rooms);
         self.shared.lease(|lease| lease.begin(now(), Duration::from_millis(configure.lease_ms.into())));
@@ -359,8 +377,13 @@ impl Control<'_> {
                 }
             }
             world_to_host::Body::Roster(Roster { room, members, void_tickets_until }) => {
+                let members = members.unwrap_or_default();
+                if let Some(tickets) = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                    let sit = members.members.iter().map(|member| PlayerId(member.player));
+                    tickets.void_all_but(unix_now_s(), RoomId(room), sit.collect(), void_tickets_until);
+                }
                 if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
-                    inlet.post(Muster { members: members.unwrap_or_default(), void_tickets_until });
+                    inlet.post(Muster { members, void_tickets_until });
                 }
             }
             _ => {}

@@ -54,7 +54,35 @@ fn a_world_server_that_is_asked_to_end_hands_its_place_over() -> Result<()> {
         assert_eq!((&back["resumed"], &back["room"]), (&true.into(), &1.into()), "{back}");
     }
     chat(&mut ann, &mut bob)?;
-    cluster.await_succession()
+    cluster.await_succession()?;
+    // To the hosts that was a link that has ended, from which their patience counts; not a server that follows another.
+    for host in &mut cluster.hosts {
+        let log = host.log();
+        assert!(log.iter().any(|line| line.contains("the link to the WorldServer has ended")), "{log:#?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_host_that_is_asked_to_end_while_nobody_leads_hands_its_rooms_to_the_next_leader() -> Result<()> {
+    let scratch = Scratch::new("cluster-both");
+    let mut cluster = Cluster::start(&scratch)?;
+    let (mut ann, mut bob) = players(&scratch, &cluster)?;
+    let before = place_of(&ann)?;
+    outage(Duration::from_secs(2));
+    let host = cluster.host_at(&before)?;
+    cluster.kill_leader()?;
+    server_signal(cluster.hosts[host].id(), "TERM")?;
+    for console in [&mut ann, &mut bob] {
+        console.wait_until("the room elsewhere", |event| {
+            event["ev"] == "started" && event["address"] != before.as_str()
+        })?;
+    }
+    chat(&mut ann, &mut bob)?;
+    for console in [ann, bob] {
+        assert_eq!(console.events.iter().find(|event| event["ev"] == "left"), None);
+    }
+    Ok(())
 }
 
 #[test]

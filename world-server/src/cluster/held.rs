@@ -3,7 +3,7 @@
 //! Things go in with the number of the write that they wait for, and come out in order once that is done. While the directory is ill only
 //! those that are strict go on waiting: what can be given up later is said at once.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// See the module.
 #[derive(Debug)]
@@ -32,6 +32,38 @@ impl<T> Held<T> {
         self.0.is_empty()
     }
 
+    /// How much waits.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What waits, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|waiting| &waiting.what)
+    }
+
+    /// Forgets what is not wanted any more.
+    pub(crate) fn retain(&mut self, mut wanted: impl FnMut(&T) -> bool) {
+        self.0.retain(|waiting| wanted(&waiting.what));
+    }
+
+    /// All that waits no longer; things with the same key keep their order, others may pass what waits.
+    pub(crate) fn pop_by<K: Ord>(&mut self, written: u64, ill: bool, key: impl Fn(&T) -> K) -> Vec<T> {
+        let (mut blocked, mut out, mut rest) = (BTreeSet::new(), Vec::new(), VecDeque::new());
+        for waiting in self.0.drain(..) {
+            let key = key(&waiting.what);
+            let may_go = waiting.after <= written || ill && !waiting.strict;
+            if may_go && !blocked.contains(&key) {
+                out.push(waiting.what);
+            } else {
+                blocked.insert(key);
+                rest.push_back(waiting);
+            }
+        }
+        self.0 = rest;
+        out
+    }
+
     /// The next thing that waits no longer.
     pub(crate) fn pop(&mut self, written: u64, ill: bool) -> Option<T> {
         let first = self.0.front()?;
@@ -43,6 +75,21 @@ impl<T> Held<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn things_of_one_key_keep_their_order_and_others_pass() {
+        let mut held = Held::default();
+        for (after, strict, what) in
+            [(5, true, "a1"), (0, false, "b1"), (0, false, "a2"), (6, false, "b2"), (0, false, "c1")]
+        {
+            held.push(after, strict, what);
+        }
+        let key = |what: &&str| what.as_bytes()[0];
+        assert_eq!(held.pop_by(4, false, key), ["b1", "c1"]);
+        assert_eq!(held.pop_by(4, true, key), ["b2"]);
+        held.retain(|what| *what != "a1");
+        assert_eq!((held.pop_by(4, false, key), held.len()), (vec!["a2"], 0));
+    }
 
     #[test]
     fn the_order_is_kept_and_only_what_is_strict_waits_for_an_ill_directory() {

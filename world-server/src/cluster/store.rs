@@ -194,11 +194,11 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Puts a record down. The number under which it will be written.
-    pub(crate) fn put(&self, key: Key, value: Option<Vec<u8>>) -> u64 {
+    /// Puts down what came of one call. The number under which it will be written.
+    pub(crate) fn put(&self, records: impl IntoIterator<Item = (Key, Option<Vec<u8>>)>) -> u64 {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.number += 1;
-        waiting.records.insert(key, value);
+        waiting.records.extend(records);
         self.more.notify_one();
         waiting.number
     }
@@ -249,7 +249,11 @@ pub(crate) async fn keep_writing(
         leader.free = *done.borrow();
         let (number, records) = desk.take();
         let mut writes: Vec<(String, Bytes)> = Vec::with_capacity(records.len() + 1);
-        writes.extend(records.iter().map(|(key, value)| (subject_of(*key), value.clone().unwrap_or_default().into())));
+        // What is gone goes last: whatever was there is known to be elsewhere by then, should this server die in between.
+        let (there, gone): (Vec<_>, Vec<_>) = records.iter().partition(|(_, value)| value.is_some());
+        let write =
+            |(key, value): (&Key, &Option<Vec<u8>>)| (subject_of(*key), value.clone().unwrap_or_default().into());
+        writes.extend(there.into_iter().chain(gone).map(write));
         if renew {
             leader.renewals += 1;
             writes.push((LEADER.to_owned(), leader.encode_to_vec().into()));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_game_server::carrier::world_end_over;
+use ambit_game_server::places::Place;
 use ambit_proto::codes::{self, ErrorCode};
 use quinn::{Connection, ConnectionError, VarInt};
 use ring::digest::{SHA256, digest};
@@ -19,8 +20,14 @@ use crate::lobby::Origin;
 const STREAM_WITHIN: Duration = Duration::from_secs(5);
 
 /// Serves a host's connection to its end. One that does not end by the host's own will may leave it with a lease: nobody hears of the end
-/// before that is over, which is within `silence`.
-pub(crate) async fn serve(connection: Connection, key: String, silence: Duration, world: Addr<WorldServer>) {
+/// before that is over, which is within `silence`. `greeting` is given back once the key was shown.
+pub(crate) async fn serve(
+    connection: Connection,
+    key: String,
+    silence: Duration,
+    world: Addr<WorldServer>,
+    greeting: Place,
+) {
     let remote = connection.remote_address();
     let Ok(Ok((output, input))) = tokio::time::timeout(STREAM_WITHIN, connection.accept_bi()).await else {
         return close(&connection, ErrorCode::Idle);
@@ -40,6 +47,7 @@ pub(crate) async fn serve(connection: Connection, key: String, silence: Duration
     };
     match Attended::introduce(link, world, Origin::Remote, admit).await {
         Ok(attended) => {
+            drop(greeting);
             attended.attend(|| ended(&connection, silence)).await;
             close(&connection, ErrorCode::ErrorUnspecified);
         }

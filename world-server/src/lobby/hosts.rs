@@ -92,6 +92,8 @@ pub(super) struct Hosts {
     ready: BTreeMap<HostId, Host>,
     /// Of those that are ready or about to be.
     known: BTreeMap<HostId, Known>,
+    /// When builds came: the number of the first host of each. Of those that hosts are of.
+    builds: BTreeMap<String, u64>,
     last_id: u64,
     /// Those that may have changed since [`Self::take_touched`].
     touched: BTreeSet<HostId>,
@@ -119,9 +121,9 @@ impl Hosts {
         self.ready.insert(id, Host { leaving: true, ..host });
     }
 
-    /// The process of that name.
-    pub(super) fn called(&self, instance: &[u8]) -> Option<HostId> {
-        self.iter().find(|(_, host)| !instance.is_empty() && host.instance == instance).map(|(id, _)| id)
+    /// What the process of that name is known as.
+    pub(super) fn called(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
+        self.iter().filter(move |(_, host)| !instance.is_empty() && host.instance == instance).map(|(id, _)| id)
     }
 
     pub(super) fn is_absent(&self, id: HostId) -> bool {
@@ -155,8 +157,13 @@ impl Hosts {
 
     pub(super) fn remove(&mut self, id: HostId) {
         self.touched.insert(id);
-        self.ready.remove(&id);
+        let gone = self.ready.remove(&id);
         self.known.remove(&id);
+        if let Some(host) = gone
+            && self.ready.values().all(|other| other.build != host.build)
+        {
+            self.builds.remove(&host.build);
+        }
     }
 
     pub(super) fn get(&self, id: HostId) -> Option<&Host> {
@@ -201,10 +208,21 @@ impl Hosts {
         self.ready.keys().filter(|id| !self.is_absent(**id)).count()
     }
 
-    /// The build of the host that came last, of those that stay.
+    /// The build that came last, of hosts that stay.
     pub(super) fn newest_build(&self) -> Option<&str> {
         let staying = self.ready.values().filter(|host| !host.leaving);
-        staying.map(|host| &host.build[..]).next_back()
+        staying.max_by_key(|host| self.build_since(host)).map(|host| &host.build[..])
+    }
+
+    /// A host of that build has come, as this number or before.
+    pub(super) fn know_build(&mut self, build: &str, number: u64) {
+        let since = self.builds.entry(build.to_owned()).or_insert(number);
+        *since = number.min(*since);
+    }
+
+    /// The number of the first host of its build.
+    pub(super) fn build_since(&self, host: &Host) -> u64 {
+        self.builds.get(&host.build).copied().unwrap_or_default()
     }
 
     pub(super) fn is_of(&self, id: HostId, build: &str) -> bool {

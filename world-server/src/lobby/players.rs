@@ -102,13 +102,17 @@ impl Players {
         id
     }
 
-    /// Puts in a player who came to another lobby, and is away; ids of new ones come after `last_id`. Nothing of it if the name or a token
-    /// is another one's, which no lobby would have let happen.
-    pub(super) fn put(&mut self, id: PlayerId, kept: Kept, config: &LobbyConfig) {
+    /// Puts in a player who came to another lobby, and is away; ids of new ones come after `last_id`. Nothing if a token
+    /// is another one's, which no lobby would have let happen. Two may have the same name if one has just given it up: then it is changed.
+    pub(super) fn put(&mut self, id: PlayerId, mut kept: Kept, config: &LobbyConfig) -> Option<()> {
         let tokens = [Some(kept.token), kept.previous_token];
         let taken = |token: &ResumeToken| self.by_token.contains_key(token);
-        if !self.is_free(&kept.name) || tokens.iter().flatten().any(taken) {
-            return;
+        if tokens.iter().flatten().any(taken) {
+            return None;
+        }
+        if !self.is_free(&kept.name) {
+            kept.name = self.free_name(kept.name);
+            self.touched.insert(id);
         }
         self.by_name.insert(kept.name.key(), id);
         self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
@@ -123,6 +127,7 @@ impl Players {
             previous_token: kept.previous_token,
         };
         self.by_id.insert(id, player);
+        Some(())
     }
 
     /// The highest id that may have been given.

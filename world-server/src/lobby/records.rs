@@ -105,13 +105,13 @@ impl Lobby {
             return;
         }
         self.reserve();
+        let mut gone = Vec::new();
         for id in self.hosts.take_touched() {
-            let record = self
-                .hosts
-                .get(id)
-                .filter(|_| self.hosts.can_come_back(id))
-                .map(|host| host_record(host).encode_to_vec());
-            self.record(Key::Host(id), record);
+            let host = self.hosts.get(id).filter(|_| self.hosts.can_come_back(id));
+            match host.map(|host| host_record(host, self.hosts.build_since(host)).encode_to_vec()) {
+                None => gone.push(id),
+                record => self.record(Key::Host(id), record),
+            }
         }
         for id in players {
             let record = self.players.get(id).map(|player| self.player_record(player).encode_to_vec());
@@ -120,6 +120,10 @@ impl Lobby {
         for id in rooms {
             let record = self.rooms.get(id).map(|room| room_record(room).encode_to_vec());
             self.record(Key::Room(id), record);
+        }
+        // Last: what ran there is known by then to run elsewhere.
+        for id in gone {
+            self.record(Key::Host(id), None);
         }
     }
 
@@ -178,7 +182,7 @@ impl Lobby {
     }
 }
 
-fn host_record(host: &Host) -> pb::Host {
+fn host_record(host: &Host, build_since: u64) -> pb::Host {
     pb::Host {
         instance: host.instance.clone(),
         address: host.address.clone(),
@@ -187,6 +191,7 @@ fn host_record(host: &Host) -> pb::Host {
         cores: host.cores,
         label: host.label.clone(),
         build: host.build.clone(),
+        build_since,
     }
 }
 
@@ -242,6 +247,12 @@ impl Lobby {
             };
             if taken.is_none() {
                 tracing::error!(%key, "a record of the directory makes no sense, and is left out");
+                // So that it goes from there too.
+                match key {
+                    Key::Host(id) => self.hosts.remove(id),
+                    Key::Player(id) => self.players.remove(id),
+                    Key::Ids | Key::Room(_) => {}
+                }
             }
             self.records.written.insert(key, bytes.to_vec());
         }
@@ -268,6 +279,7 @@ impl Lobby {
     }
 
     fn restore_host(&mut self, now: LocalTime, id: HostId, host: pb::Host, patience: Duration) -> Option<()> {
+        let host_since = host.build_since;
         let ready = HostReady {
             version: ambit_proto::host::VERSION,
             address: host.address,
@@ -279,7 +291,9 @@ impl Lobby {
             instance: host.instance,
             ..HostReady::default()
         };
-        self.hosts.expect_back(now, id, Host::try_from(ready).ok()?);
+        let host = Host::try_from(ready).ok()?;
+        self.hosts.know_build(&host.build, host_since);
+        self.hosts.expect_back(now, id, host);
         self.timers.set(Timer::Silent(id), now + patience);
         Some(())
     }
@@ -296,7 +310,7 @@ impl Lobby {
             previous_token: token(&player.previous_token),
             creations,
         };
-        self.players.put(id, kept, &self.config);
+        self.players.put(id, kept, &self.config)?;
         self.timers.set(Timer::Grace(id), now + self.config.grace);
         Some(())
     }
@@ -346,21 +360,33 @@ impl Lobby {
 /// Hosts that come back.
 impl Lobby {
     /// The host that is now `id` may be known by another number: another lobby knew it, or its link broke and it has dialled again. What ran
-    /// there runs here. That number, if it is.
-    pub(super) fn recognise(&mut self, id: HostId, instance: &[u8]) -> Option<HostId> {
-        let before = self.hosts.called(instance).filter(|before| *before != id)?;
-        if !self.hosts.is_absent(before) {
-            self.outbox.push(Output::Forsake { host: before });
-        }
-        self.timers.cancel(Timer::Silent(before));
-        self.hosts.remove(before);
-        for room in self.rooms.ids() {
-            if self.rooms.at(room).phase == (Phase::Running { host: before }) {
-                let room = self.rooms.at_mut(room);
-                (room.phase, room.kept) = (Phase::Running { host: id }, false);
+    /// there runs here. The rooms that were about to be opened there, of which it need not have heard.
+    pub(super) fn recognise(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
+        let mut unheard = Vec::new();
+        for before in self.hosts.called(instance).filter(|before| *before != id).collect::<Vec<_>>() {
+            if !self.hosts.is_absent(before) {
+                self.outbox.push(Output::Forsake { host: before });
+            }
+            self.timers.cancel(Timer::Silent(before));
+            self.hosts.remove(before);
+            for room in self.rooms.ids() {
+                if self.rooms.at(room).hosted_by() != Some(before) {
+                    continue;
+                }
+                let known = self.rooms.at_mut(room);
+                match known.phase {
+                    Phase::Opening { starter, .. } => {
+                        known.phase = Phase::Opening { host: id, starter };
+                        unheard.push(room);
+                    }
+                    Phase::Moving { .. } => known.phase = Phase::Moving { host: None },
+                    Phase::Running { .. } | Phase::Waiting => {
+                        (known.phase, known.kept) = (Phase::Running { host: id }, false);
+                    }
+                }
             }
         }
-        Some(before)
+        unheard
     }
 
     /// Compares what a host says that it runs with what is known: what is not its to run it closes, and what it does not run is lost.

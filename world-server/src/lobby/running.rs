@@ -97,12 +97,13 @@ impl Lobby {
         let here = std::mem::take(&mut ready.rooms);
         match Host::try_from(ready) {
             Ok(host) if !self.draining => {
-                let before = self.recognise(id, &host.instance);
+                let since = self.hosts.build_since(&host);
+                let unheard = self.recognise(id, &host.instance);
+                self.hosts.know_build(&host.build, if since > 0 { since } else { id.0 });
                 self.hosts.add(id, host);
                 self.compare_rooms(now, id, &here);
-                if let Some(before) = before {
-                    // What it was about to open there it has not said to have opened.
-                    self.lose_rooms_of(now, before, "its link broke");
+                for room in unheard {
+                    self.order_open(now, room, id, None);
                 }
                 self.pool_changed = true;
                 self.watch_host(now, id);
@@ -187,6 +188,10 @@ impl Lobby {
     /// A host that does not answer may open the room yet; so the room can't just wait for another start.
     pub(super) fn opening_overdue(&mut self, now: LocalTime, id: RoomId) {
         let Some(room) = self.rooms.get(id) else { return };
+        if room.is_running() && self.check_directory().is_err() {
+            // Who is to go on with it is not told before that is written.
+            return self.timers.set(Timer::Opening(id), now + self.config.open_within);
+        }
         let within = self.config.open_within.as_secs();
         let message = match room.phase {
             Phase::Moving { host: None } => {

@@ -315,6 +315,7 @@ impl Lobby {
             let message = format!("this gate is closed: the server has its {} rooms", self.config.max_rooms);
             return Err(Refusal::new(ErrorCode::TooManyRooms, message));
         }
+        self.check_directory()?;
         let id = self.rooms.add_map(world, map);
         let Some(host) = self.place_new(id) else {
             self.rooms.remove(id);

@@ -14,6 +14,7 @@ use ambit_game_server::cli::{Advertise, BUILD};
 use ambit_game_server::endpoint;
 use ambit_game_server::host::{GameHost, HostConfig};
 use ambit_game_server::logic::registry::Registry;
+use ambit_game_server::places::Places;
 use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::world::Server as OwnServer;
@@ -46,6 +47,8 @@ const HOSTS_WITHIN: Duration = Duration::from_secs(2);
 const IDLE_WITHIN: Duration = Duration::from_millis(700);
 const CLOSE_WITHIN: Duration = Duration::from_millis(300);
 
+/// Hosts at a time that have not shown the key yet; each may hold a first message.
+const HOST_GREETINGS: usize = 64;
 /// How long a client may wait for the servers to agree on who leads.
 const ROLE_WITHIN: Duration = Duration::from_secs(3);
 
@@ -115,6 +118,7 @@ impl Parts {
             embedded,
             host_key: config.host_key.clone(),
             host_silence: config.host_silence,
+            host_greetings: Places::new(HOST_GREETINGS, HOST_GREETINGS / 2),
         };
         tokio::spawn(accept(endpoint.clone(), Arc::clone(&door), move |connection, alpn| {
             entry.clone().serve(connection, alpn)
@@ -224,6 +228,8 @@ struct Entry {
     embedded: Option<GameHost>,
     host_key: Option<String>,
     host_silence: Duration,
+    /// Of hosts that have not shown the key yet.
+    host_greetings: Places,
 }
 
 impl Entry {
@@ -246,7 +252,10 @@ impl Entry {
             }
             (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
             (ALPN_HOST, Role::Leading { world, .. }, _, Some(key)) => {
-                remote::serve(connection, key, self.host_silence, world).await;
+                match self.host_greetings.take(connection.remote_address().ip()) {
+                    Ok(place) => remote::serve(connection, key, self.host_silence, world, place).await,
+                    Err(_) => close(ErrorCode::TooManyConnections, "too many hosts are about to show their keys"),
+                }
             }
             // The reason is for a program: where to call.
             (ALPN_HOST, Role::Following { address, .. }, ..) => close(ErrorCode::TryAgain, &address),

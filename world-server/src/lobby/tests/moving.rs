@@ -212,6 +212,13 @@ fn rooms_go_on_at_hosts_of_their_build_only_and_begin_at_those_of_the_newest() {
     scene.pass(seconds(4));
     keep(&mut scene, other, room);
 
+    // A host of the old build whose link flaps does not make it the newest.
+    scene.host_of("blue", 9, 0);
+    let cat = scene.enter("cat");
+    scene.host_of("green", 10, 1);
+    let green = HostId(10);
+    running(&mut scene, green, &[&cat]);
+
     // The last one of that build goes, and the other build has a place.
     scene.host_of("green", 4, 8);
     scene.lose_host(other, "ended");

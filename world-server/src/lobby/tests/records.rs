@@ -85,6 +85,40 @@ fn a_host_that_dials_again_keeps_its_rooms_whoever_leads() {
 }
 
 #[test]
+fn a_leader_that_dies_while_it_writes_that_a_host_has_dialled_again_costs_no_room() {
+    let (mut scene, ann, den) = succeeded();
+    scene.lasting_host(20_000, 9, &[(den, 1)]);
+    let before = scene.records.clone();
+    scene.log.clear();
+    scene.lasting_host(20_001, 9, &[(den, 1)]);
+    assert!(scene.log.len() >= 3, "a host, the room, and a host that is gone: {:?}", scene.log);
+    for mut next in scene.succeed_torn(&before, seconds(5)) {
+        let host = next.lasting_host(40_000, 9, &[(den, 1)]);
+        let ann = next.resume(&ann);
+        assert_eq!((next.closes(), &next.adopted[..]), (vec![], &[(den, host)][..]));
+        assert!(next.listed(&ann)[0].running);
+    }
+}
+
+#[test]
+fn a_leader_that_dies_while_it_writes_that_a_name_has_changed_hands_costs_no_session() {
+    let mut scene = Scene::recorded();
+    let (bob, ann) = (scene.enter("bob"), scene.enter("ann"));
+    let before = scene.records.clone();
+    scene.log.clear();
+    scene.ask(ann.conn, super::scene::set_name("zoe"));
+    scene.ask(bob.conn, super::scene::set_name("ann"));
+    // As they are written: by key, so the one who has got the name comes first.
+    scene.log.sort_by_key(|(key, _)| *key);
+    for mut next in scene.succeed_torn(&before, seconds(5)) {
+        let (ann, bob) = (next.resume(&ann), next.resume(&bob));
+        assert_ne!(ann.name, bob.name);
+        next.pass(seconds(60));
+        assert_eq!(next.lobby.stats().players, 2);
+    }
+}
+
+#[test]
 fn an_older_incarnation_of_a_room_is_closed() {
     let (mut second, ann, den) = succeeded();
     second.lasting_host(20_000, 9, &[(den, 0)]);

@@ -43,6 +43,8 @@ pub(super) struct Scene {
     pub(super) forgotten: Vec<u64>,
     /// What was recorded.
     pub(super) records: BTreeMap<Key, Vec<u8>>,
+    /// The same, in order.
+    pub(super) log: Vec<(Key, Option<Vec<u8>>)>,
     /// Rooms that hosts said they run.
     pub(super) adopted: Vec<(u64, HostId)>,
     /// Rooms that seem to kill their hosts.
@@ -104,6 +106,7 @@ impl Scene {
             children: None,
             forgotten: Vec::new(),
             records: BTreeMap::new(),
+            log: Vec::new(),
             adopted: Vec::new(),
             condemned: Vec::new(),
             conns: 0,
@@ -118,10 +121,29 @@ impl Scene {
 
     /// Another server goes on with what this one has recorded.
     pub(super) fn succeed(&self, patience: Duration) -> Self {
+        Self::after(&self.records, patience)
+    }
+
+    /// For each place at which the writing of what came since `before` may have stopped: another server goes on with what was written.
+    pub(super) fn succeed_torn(&self, before: &BTreeMap<Key, Vec<u8>>, patience: Duration) -> Vec<Self> {
+        let torn = |cut| {
+            let mut records = before.clone();
+            for (key, value) in &self.log[..cut] {
+                match value {
+                    Some(value) => drop(records.insert(*key, value.clone())),
+                    None => drop(records.remove(key)),
+                }
+            }
+            Self::after(&records, patience)
+        };
+        (0..=self.log.len()).map(torn).collect()
+    }
+
+    fn after(records: &BTreeMap<Key, Vec<u8>>, patience: Duration) -> Self {
         let mut next = Self::with_dice(recording(), 1 << 20);
-        let records = self.records.iter().map(|(key, bytes)| (*key, &bytes[..]));
-        next.lobby.restore(next.now, records, patience);
-        next.records = self.records.clone();
+        let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
+        next.lobby.restore(next.now, given, patience);
+        next.records = records.clone();
         next.carry();
         next
     }
@@ -481,8 +503,13 @@ impl Scene {
                 Output::Condemn { order } => self.condemned.push(order.room),
                 Output::Forget { room } => self.forgotten.push(room.0),
                 Output::Adopt { room, host } => self.adopted.push((room.0, host)),
-                Output::Record { key, value: Some(value) } => drop(self.records.insert(key, value)),
-                Output::Record { key, value: None } => drop(self.records.remove(&key).expect("it was there")),
+                Output::Record { key, value } => {
+                    self.log.push((key, value.clone()));
+                    match value {
+                        Some(value) => drop(self.records.insert(key, value)),
+                        None => drop(self.records.remove(&key).expect("it was there")),
+                    }
+                }
             }
         }
         for conn in self.closed.keys() {
