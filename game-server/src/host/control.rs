@@ -103,6 +103,8 @@ struct Control<'a> {
     is_configured: bool,
     /// Whether the WorldServer is told all along what rooms are.
     keep_rooms: bool,
+    /// The sign of life after which the rooms are handed over, once it was heard.
+    leaving: Option<u64>,
     making: JoinSet<Made>,
     /// Rooms that are being made.
     pending: BTreeMap<RoomId, Pending>,
@@ -122,6 +124,7 @@ pub(super) async fn run(
         grace_ms: 0,
         is_configured: false,
         keep_rooms: false,
+        leaving: None,
         making: JoinSet::new(),
         pending: BTreeMap::new(),
         cpu: CpuMeter::start(),
@@ -164,8 +167,13 @@ impl Control<'_> {
                     Some(None) => tracing::warn!("the WorldServer said something that this host does not know"),
                     Some(Some(world_to_host::Body::Drain(_))) => return Ended::Drained,
                     Some(Some(body)) => {
+                        let lives = matches!(&body, world_to_host::Body::Heard(heard)
+                            if self.leaving.is_some_and(|number| heard.number >= number));
                         if let Err(refusal) = self.handle(body) {
                             return Ended::Refused(refusal);
+                        }
+                        if lives {
+                            return Ended::HandedOver;
                         }
                     }
                 },
@@ -174,8 +182,17 @@ impl Control<'_> {
                 },
                 Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
                 // A WorldServer that has just been found is to know first that these rooms are its own.
-                () = stop.cancelled(), if self.is_configured || self.shared.rooms.is_empty() => {
-                    return if self.keep_rooms { Ended::HandedOver } else { self.lost() };
+                () = stop.cancelled(), if self.leaving.is_none() && (self.is_configured || self.shared.rooms.is_empty()) => {
+                    if !self.keep_rooms {
+                        return self.lost();
+                    }
+                    if !self.shared.lease(|lease| lease.is_given()) {
+                        return Ended::HandedOver;
+                    }
+                    // One on another machine that has just died takes nothing over: it is to show first that it lives.
+                    let number = self.shared.lease(|lease| lease.send(now()));
+                    self.send_if_there_is_room(host_to_world::Body::Beat(Beat { number }));
+                    self.leaving = Some(number);
                 }
                 _ = stats.tick() => self.send_stats(),
                 _ = beats.tick() => {
