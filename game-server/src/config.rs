@@ -313,7 +313,7 @@ mod tests {
         let error = configure(&[("hieght", "3")]).unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, grace, inner, map, margin, \
+            "there is no parameter \"hieght\"; the known ones are budget, cell, coding, delay, grace, inner, margin, \
              outer, seed, size, tick"
         );
     }

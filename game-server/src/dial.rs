@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::quic::{self, ALPN_HOST, Fingerprint, FingerprintVerifier, Shown};
 use anyhow::{Context as _, bail};
-use quinn::{ApplicationClose, Connection, ConnectionError, Endpoint, VarInt};
+use quinn::{ApplicationClose, Connection, ConnectionError, Endpoint, TransportErrorCode, VarInt};
 use tokio::net::lookup_host;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// Waits between two rounds of calls: doubled from the first to the last. With rooms that wait, it stays the first.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
+/// What a server says of a protocol that it does not speak (TLS alert 120, `no_application_protocol`).
+const NOT_SPOKEN: u8 = 120;
 /// How long a host that is asked to end looks for a WorldServer that takes its rooms: longer than it takes to find a new leader.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(8);
 /// Rooms of a host that no WorldServer has asked for so long are closed.
@@ -165,6 +167,12 @@ async fn call(address: &str, verifier: &Arc<FingerprintVerifier>) -> anyhow::Res
         endpoint.set_default_client_config(quic::client_config(ALPN_HOST, Arc::clone(verifier)));
         match endpoint.connect(address, "ambit")?.await {
             Ok(connection) => return Ok((endpoint, connection)),
+            Err(ConnectionError::ConnectionClosed(close))
+                if close.error_code == TransportErrorCode::crypto(NOT_SPOKEN) =>
+            {
+                last =
+                    anyhow::anyhow!("it lets no hosts in: it was started without `--host-key`, or is no WorldServer");
+            }
             Err(error) => last = error.into(),
         }
     }

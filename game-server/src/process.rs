@@ -30,6 +30,8 @@ use crate::logic::registry::Registry;
 /// How long the clients may take to read their last messages.
 const PART_WITHIN: Duration = Duration::from_secs(1);
 
+/// What is logged, unless the environment says otherwise. (What the client of NATS says is said by `cluster` in its own words.)
+const DEFAULT_FILTER: &str = "info,async_nats=warn";
 /// How long the network's threads have for the last datagrams. Nobody plays meanwhile.
 const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
 
@@ -54,7 +56,7 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
 /// Logs to standard error; `AMBIT_LOG` or `RUST_LOG` filters them. A second call changes nothing.
 pub fn start_logging() {
     let filter = ["AMBIT_LOG", "RUST_LOG"].iter().find_map(|name| std::env::var(name).ok());
-    let filter = tracing_subscriber::EnvFilter::new(filter.unwrap_or_else(|| "info".to_owned()));
+    let filter = tracing_subscriber::EnvFilter::new(filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned()));
     let colours = std::io::stderr().is_terminal();
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     let _ = logs.try_init();

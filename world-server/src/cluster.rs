@@ -126,7 +126,10 @@ impl Member {
                     }
                     Err(error) => {
                         if !std::mem::replace(&mut complained, true) {
-                            tracing::warn!("the directory can't be read, and is asked again and again: {error:#}");
+                            tracing::warn!(
+                                "the directory can't be read, and is asked again and again (NATS at {}): {error:#}",
+                                self.store.places()
+                            );
                         }
                         leadership.unreadable();
                         tokio::time::sleep(AGAIN_AFTER).await;

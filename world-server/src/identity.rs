@@ -3,7 +3,7 @@
 //! Of its own, the certificate is there only if its key is, whenever the process or the machine dies: it is written last and
 //! removed first. One without the other is a first run that did not get to its end, and both are made anew.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -31,20 +31,32 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<Identity> {
 
 fn load_or_make(directory: &Path) -> anyhow::Result<Identity> {
     let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
-    if !certificate.exists() || !key.exists() {
+    let there = || certificate.exists() && key.exists();
+    // Of servers that start together one makes it, and the others wait for it.
+    let _turn = if there() { None } else { Some(turn(directory).with_context(|| cannot_keep(directory))?) };
+    if !there() {
         if certificate.exists() || key.exists() {
             tracing::warn!(directory = %directory.display(), "a certificate without its key, or a key without its certificate");
         }
-        make(directory, &certificate, &key).with_context(|| {
-            format!("cannot keep a certificate in {} (`--data-dir` chooses another directory)", directory.display())
-        })?;
+        make(&certificate, &key).with_context(|| cannot_keep(directory))?;
         tracing::info!(directory = %directory.display(), "made a certificate; clients pin it, so keep the directory");
     }
     read(&certificate, &key)
 }
 
-fn make(directory: &Path, certificate: &Path, key: &Path) -> anyhow::Result<()> {
+fn cannot_keep(directory: &Path) -> String {
+    format!("cannot keep a certificate in {} (`--data-dir` chooses another directory)", directory.display())
+}
+
+/// This process' turn in the directory, until it is dropped.
+fn turn(directory: &Path) -> io::Result<File> {
     fs::create_dir_all(directory)?;
+    let turn = File::open(directory)?;
+    turn.lock()?;
+    Ok(turn)
+}
+
+fn make(certificate: &Path, key: &Path) -> anyhow::Result<()> {
     let pem = IdentityPem::generate()?;
     remove(certificate)?;
     replace(key, &pem.key, OWNER_ONLY)?;
@@ -98,6 +110,21 @@ mod tests {
         fs::write(directory.join("cert.pem"), "nonsense").unwrap();
         let error = load_or_make(&directory).unwrap_err().to_string();
         assert!(error.contains("cert.pem"), "{error}");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn servers_that_start_together_keep_one_certificate() {
+        let directory = scratch("together");
+        let starts: Vec<_> = (0..16)
+            .map(|_| {
+                let directory = directory.clone();
+                std::thread::spawn(move || load_or_make(&directory).unwrap())
+            })
+            .collect();
+        let made: Vec<Identity> = starts.into_iter().map(|start| start.join().unwrap()).collect();
+        assert!(made.iter().all(|identity| identity.chain == made[0].chain));
+        made.into_iter().for_each(assert_fits);
         fs::remove_dir_all(&directory).unwrap();
     }
 

@@ -308,7 +308,12 @@ fn ending_of(error: ConnectionError) -> Ending {
 
 fn told(code: u64, reason: &[u8]) -> Ending {
     let known = i32::try_from(code).ok().and_then(|code| ErrorCode::try_from(code).ok());
-    let message = format!("the server closed the connection: {}", String::from_utf8_lossy(reason));
+    let why = if reason.is_empty() {
+        known.map(codes::name).unwrap_or_default().into()
+    } else {
+        String::from_utf8_lossy(reason)
+    };
+    let message = format!("the server closed the connection: {why}");
     match known {
         None | Some(ErrorCode::ErrorUnspecified | ErrorCode::SlowReader | ErrorCode::ServerError) => {
             Ending::Broken(message)

@@ -47,6 +47,9 @@ pub enum Allowed {
     Word(&'static [&'static str]),
 }
 
+/// A key that no player gives: which map of its world a room is.
+const OF_THE_LOBBY: &str = "map";
+
 /// Why a room can't be made with these parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadParameter {
@@ -104,7 +107,8 @@ impl Parameters {
     pub fn parse(given: &BTreeMap<String, String>, tables: &[&'static [Parameter]]) -> Result<Self, BadParameter> {
         let declared = || tables.iter().copied().flatten();
         if let Some(key) = given.keys().find(|key| declared().all(|parameter| parameter.key != key.as_str())) {
-            let mut known: Vec<_> = declared().map(|parameter| parameter.key).collect();
+            let keys = declared().map(|parameter| parameter.key);
+            let mut known: Vec<_> = keys.filter(|key| *key != OF_THE_LOBBY).collect();
             known.sort_unstable();
             known.dedup();
             return Err(BadParameter::Unknown { key: shown(key), known: known.join(", ") });

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix::{Actor as _, Addr, ArbiterHandle};
@@ -13,6 +13,7 @@ use ambit_proto::control::world::{Server, Servers};
 use ambit_proto::frame::encode_frame;
 use ambit_proto::quic;
 use quinn::{Connection, VarInt};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::{PROBE_EVERY, VERSION, exchange_signs, read_message};
@@ -69,16 +70,10 @@ impl Reception {
     }
 
     async fn change_followers(&self, change: impl FnOnce(&mut BTreeMap<usize, Server>)) {
-        let all = self.followers.change(change);
-        tell_servers(&self.world, all.into_iter().chain([self.own.clone()])).await;
-    }
-}
-
-impl Followers {
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<usize, Server>)) -> Vec<Server> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Held until the list is told: a newer one is told later.
+        let mut all = self.followers.0.lock().await;
         change(&mut all);
-        all.values().cloned().collect()
+        tell_servers(&self.world, all.values().cloned().chain([self.own.clone()])).await;
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) struct Store {
     stream: Stream<()>,
     /// Copies of everything that the broker keeps.
     replicas: usize,
+    places: String,
 }
 
 /// Why a write was not done.
@@ -56,6 +57,9 @@ impl Store {
     pub(crate) async fn connect(urls: &[String]) -> anyhow::Result<Self> {
         let servers: Vec<async_nats::ServerAddr> =
             urls.iter().map(|url| url.parse()).collect::<Result<_, _>>().context("`--nats`")?;
+        let places = servers.iter().map(|server| format!("{}:{}", server.host(), server.port()));
+        let places = places.collect::<Vec<_>>().join(", ");
+        let last = Mutex::new(String::new());
         let options = async_nats::ConnectOptions::new()
             .name("ambit world-server")
             .retry_on_initial_connect()
@@ -63,12 +67,26 @@ impl Store {
             .ping_interval(Duration::from_secs(1))
             .request_timeout(Some(REQUEST_WITHIN))
             .reconnect_delay_callback(|attempts| Duration::from_millis((attempts as u64 * 20).min(500)))
-            .event_callback(|event| async move { tracing::info!("NATS: {event}") });
+            .event_callback(move |event| {
+                // One that is not there says the same again and again.
+                let event = event.to_string();
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if *last != event {
+                    tracing::info!("NATS: {event}");
+                    *last = event;
+                }
+                std::future::ready(())
+            });
         let client = options.connect(servers).await.context("`--nats`")?;
         let mut jetstream = jetstream::new(client);
         jetstream.set_timeout(REQUEST_WITHIN);
         let stream = jetstream.get_stream_no_info(STREAM).await.context("the directory's stream")?;
-        Ok(Self { jetstream, stream, replicas: if urls.len() >= 3 { 3 } else { 1 } })
+        Ok(Self { jetstream, stream, replicas: if urls.len() >= 3 { 3 } else { 1 }, places })
+    }
+
+    /// Where the brokers are, for people; without what else is in their URLs.
+    pub(crate) fn places(&self) -> &str {
+        &self.places
     }
 
     /// Makes the stream, unless it is there.

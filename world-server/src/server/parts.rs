@@ -87,6 +87,9 @@ impl Parts {
             fingerprint: identity.fingerprint(),
             hosts: config.hosts,
         };
+        if config.hosts != Hosts::Cluster && !config.nats.is_empty() {
+            tracing::warn!("`--nats` is for `--hosts cluster`: this server shares nothing with others");
+        }
         let mut hosts = JoinSet::new();
         let (hosts_stop, member_stop, http_stop) =
             (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
