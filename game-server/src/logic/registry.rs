@@ -153,7 +153,7 @@ mod tests {
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
-                "budget, cell, coding, delay, grace, inner, map, maps, margin, npcs, obstacles, outer, seed, size, tick, walk"
+                "budget, cell, coding, delay, grace, inner, maps, margin, npcs, obstacles, outer, seed, size, tick, walk"
             ),
             "{unknown}"
         );
