@@ -2,7 +2,12 @@
 
 use std::error::Error;
 
-const FILES: [&str; 4] = ["ambit/world.proto", "ambit/game.proto", "ambit/host.proto", "ambit/directory.proto"];
+const FILES: [&str; 4] = [
+    "ambit/world.proto",
+    "ambit/game.proto",
+    "ambit/host.proto",
+    "ambit/directory.proto",
+];
 const ROOT: &str = "proto";
 
 fn main() -> Result<(), Box<dyn Error>> {

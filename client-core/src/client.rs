@@ -1,15 +1,16 @@
 //! A whole client without I/O: lobby part and game part, and the events for views.
 //!
-//! The owner carries. It calls `handle_*` with what has happened and the time, does what [`Client::poll_output`] says until
-//! it is empty, and calls [`Client::handle_timeout`] at [`Client::next_deadline`]. A view takes [`Client::poll_event`] and
-//! reads hot values directly. Everything follows from arguments, the seed in the configuration among them; so hundreds of
+//! The owner carries. It calls `handle_*` with what has happened and the time, does what
+//! [`Client::poll_output`] says until it is empty, and calls [`Client::handle_timeout`] at
+//! [`Client::next_deadline`]. A view takes [`Client::poll_event`] and reads hot values directly.
+//! Everything follows from arguments, the seed in the configuration among them; so hundreds of
 //! clients run in one thread on virtual time, and the same calls give the same outputs.
 //!
-//! Two promises of the owner keep the parts apart: after `Close*` or another `Connect*` nothing of the older connection is
-//! handed in any more, and outputs are carried out in order.
+//! Two promises of the owner keep the parts apart: after `Close*` or another `Connect*` nothing of
+//! the older connection is handed in any more, and outputs are carried out in order.
 //!
-//! Bounds: events wait in a queue of their own bound (see `queue`), and a view that stops reading ends the client; outputs
-//! are those of one call.
+//! Bounds: events wait in a queue of their own bound (see `queue`), and a view that stops reading
+//! ends the client; outputs are those of one call.
 
 pub mod backoff;
 pub mod config;
@@ -115,7 +116,8 @@ impl<F: Factory> Client<F> {
         }
     }
 
-    /// Whom a `ConnectWorld` is meant for; `None` for the server that the owner was given. The others belong to the same cluster.
+    /// Whom a `ConnectWorld` is meant for; `None` for the server that the owner was given. The
+    /// others belong to the same cluster.
     pub fn server(&self) -> Option<&Server> {
         self.lobby.server()
     }
@@ -143,15 +145,17 @@ impl<F: Factory> Client<F> {
         number
     }
 
-    /// Sends a command to the game; what it does shows, or an error event comes with the number that this returns.
+    /// Sends a command to the game; what it does shows, or an error event comes with the number
+    /// that this returns.
     pub fn act(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
         let number = self.game.command(now, action);
         self.settle(now);
         number
     }
 
-    /// The numbers of commands that the host is known to have taken since the last call; the newest 256. It has taken them for good, also
-    /// if it dies; whatever the game made of them. Of one that was confirmed too late to be of use nothing is told.
+    /// The numbers of commands that the host is known to have taken since the last call; the newest
+    /// 256. It has taken them for good, also if it dies; whatever the game made of them. Of one
+    /// that was confirmed too late to be of use nothing is told.
     pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
         self.game.take_confirmed()
     }
@@ -167,28 +171,31 @@ impl<F: Factory> Client<F> {
         self.game.take_commands()
     }
 
-    /// From now on the player holds these keys: the host is told at once, and then at [`ClientConfig::inputs`], until all are let go
-    /// ([`Client::release`]) or the player leaves the game. No press or release is lost on the way, even if it is over before
-    /// the next datagram leaves. Without a game, nothing is held.
+    /// From now on the player holds these keys: the host is told at once, and then at
+    /// [`ClientConfig::inputs`], until all are let go ([`Client::release`]) or the player leaves
+    /// the game. No press or release is lost on the way, even if it is over before the next
+    /// datagram leaves. Without a game, nothing is held.
     pub fn input(&mut self, now: LocalTime, keys: Keymap) {
         self.game.input(now, keys);
         self.settle(now);
     }
 
-    /// The player lets go of all keys; once the host has confirmed that, it is told no more of keys.
+    /// The player lets go of all keys; once the host has confirmed that, it is told no more of
+    /// keys.
     pub fn release(&mut self, now: LocalTime) {
         self.game.release(now);
         self.settle(now);
     }
 
-    /// What the player did in the last two seconds, oldest first, and when it takes effect: for a prediction of the own avatar. The
-    /// ticks of a server take what has arrived since the one before; see [`Strokes`](ambit_proto::keymap::Strokes).
+    /// What the player did in the last two seconds, oldest first, and when it takes effect: for a
+    /// prediction of the own avatar. The ticks of a server take what has arrived since the one
+    /// before; see [`Strokes`](ambit_proto::keymap::Strokes).
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
         self.game.play().into_iter().flat_map(Play::own_inputs)
     }
 
-    /// Whether each pose is told as an `Update` from now on: for a view that shows all there is to see. Without, `Update`s tell of
-    /// everything else, and poses are read.
+    /// Whether each pose is told as an `Update` from now on: for a view that shows all there is to
+    /// see. Without, `Update`s tell of everything else, and poses are read.
     pub fn watch(&mut self, on: bool) {
         self.game.watch(on);
     }
@@ -250,7 +257,11 @@ impl<F: Factory> Client<F> {
 
     /// When `handle_timeout` is to be called.
     pub fn next_deadline(&self) -> Option<LocalTime> {
-        self.lobby.next_deadline().into_iter().chain(self.game.next_deadline()).min()
+        self.lobby
+            .next_deadline()
+            .into_iter()
+            .chain(self.game.next_deadline())
+            .min()
     }
 
     /// What the owner is to do next.
@@ -308,7 +319,8 @@ impl<F: Factory> Client<F> {
         Some(self.game.play()?.room_time(now))
     }
 
-    /// The room time that objects with poses are shown at, in a game: room time, or a little behind it.
+    /// The room time that objects with poses are shown at, in a game: room time, or a little behind
+    /// it.
     pub fn shown_time(&self, now: LocalTime) -> Option<GameTime> {
         Some(self.game.play()?.shown_time(now))
     }
@@ -330,7 +342,10 @@ impl<F: Factory> Client<F> {
 
     /// The objects in sight, by ascending id.
     pub fn objects(&self) -> impl Iterator<Item = Seen<'_, F::View>> {
-        self.game.play().into_iter().flat_map(|play| play.replica().seen())
+        self.game
+            .play()
+            .into_iter()
+            .flat_map(|play| play.replica().seen())
     }
 
     /// One object, if it is in sight.
@@ -348,14 +363,15 @@ impl<F: Factory> Client<F> {
         self.object(id)?.position(self.room_time(now)?)
     }
 
-    /// Where the client would show an object in sight at the room time `t`, be it past or to come: what to compare with the
-    /// truth, at [`Client::shown_time`] if it is one with poses.
+    /// Where the client would show an object in sight at the room time `t`, be it past or to come:
+    /// what to compare with the truth, at [`Client::shown_time`] if it is one with poses.
     pub fn shown_at(&self, id: u32, t: GameTime) -> Option<Position> {
         self.object(id)?.position(t)
     }
 
-    /// What to draw of an object in sight that has poses, and of which room time that is. A view calls [`Client::handle_timeout`]
-    /// with the time of its picture first: what is simulated goes on there.
+    /// What to draw of an object in sight that has poses, and of which room time that is. A view
+    /// calls [`Client::handle_timeout`] with the time of its picture first: what is simulated goes
+    /// on there.
     pub fn drawn(&self, id: u32, now: LocalTime) -> Option<Drawn> {
         self.object(id)?.drawn(self.room_time(now)?)
     }
@@ -380,16 +396,20 @@ impl<F: Factory> Client<F> {
 
     /// What was counted so far.
     pub fn stats(&self) -> ClientStats {
-        ClientStats { events_dropped: self.events.dropped(), ..self.game.stats() }
+        ClientStats {
+            events_dropped: self.events.dropped(),
+            ..self.game.stats()
+        }
     }
 
-    /// Age of the newest that is known of the room, if anything in sight moves: for a caller that samples it.
+    /// Age of the newest that is known of the room, if anything in sight moves: for a caller that
+    /// samples it.
     pub fn age(&self, now: LocalTime) -> Option<Duration> {
         self.game.play()?.age(now)
     }
 
-    /// Adds the present age of each object in sight to `stats().ages`: for a caller that samples it. Like `age`, nothing while
-    /// nothing moves.
+    /// Adds the present age of each object in sight to `stats().ages`: for a caller that samples
+    /// it. Like `age`, nothing while nothing moves.
     pub fn sample_ages(&mut self, now: LocalTime) {
         self.game.sample_ages(now);
     }
@@ -404,7 +424,8 @@ impl<F: Factory> Client<F> {
         self.game.play()
     }
 
-    /// Hands outputs of one part to the other, to the owner and to the views, until both parts are quiet.
+    /// Hands outputs of one part to the other, to the owner and to the views, until both parts are
+    /// quiet.
     fn settle(&mut self, now: LocalTime) {
         loop {
             if let Some(output) = self.lobby.poll_output() {
@@ -435,11 +456,19 @@ impl<F: Factory> Client<F> {
 
     fn carry_game(&mut self, output: GameOutput) {
         match output {
-            GameOutput::Connect { address, certificate_sha256 } => {
-                self.outputs.push_back(ClientOutput::ConnectGame { address, certificate_sha256 });
+            GameOutput::Connect {
+                address,
+                certificate_sha256,
+            } => {
+                self.outputs.push_back(ClientOutput::ConnectGame {
+                    address,
+                    certificate_sha256,
+                });
             }
             GameOutput::Send(message) => self.outputs.push_back(ClientOutput::Game(message)),
-            GameOutput::Datagram(datagram) => self.outputs.push_back(ClientOutput::Datagram(datagram)),
+            GameOutput::Datagram(datagram) => {
+                self.outputs.push_back(ClientOutput::Datagram(datagram))
+            }
             GameOutput::Close => self.outputs.push_back(ClientOutput::CloseGame),
             GameOutput::View(event) => self.view(event),
             GameOutput::WantTicket => self.lobby.request_ticket(),

@@ -1,12 +1,13 @@
 //! A UDP socket with bad weather in it, below QUIC.
 //!
-//! Wraps a socket of quinn's and lets each packet pass an [`Impairer`], one for each direction: some vanish, some come late,
-//! twice or out of order. QUIC sees a bad path and nothing else. What is delayed waits here until its time; the endpoint's
-//! own task, which polls the socket for packets, also sends what has become due, so there is no task besides.
+//! Wraps a socket of quinn's and lets each packet pass an [`Impairer`], one for each direction:
+//! some vanish, some come late, twice or out of order. QUIC sees a bad path and nothing else. What
+//! is delayed waits here until its time; the endpoint's own task, which polls the socket for
+//! packets, also sends what has become due, so there is no task besides.
 //!
-//! Bound: 1,024 packets a direction; beyond it the newest is dropped, as a router does. Chance comes from
-//! `Impairment::seed`, the socket's number and the direction, so that the bots of one process differ and each run is alike.
-//! Source: feasibility, section 3.
+//! Bound: 1,024 packets a direction; beyond it the newest is dropped, as a router does. Chance
+//! comes from `Impairment::seed`, the socket's number and the direction, so that the bots of one
+//! process differ and each run is alike. Source: feasibility, section 3.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSliceMut};
@@ -21,7 +22,8 @@ use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::time::{Instant, Sleep};
 
-/// Packets that wait in one direction, at most: a second at a rate that no client of a game reaches.
+/// Packets that wait in one direction, at most: a second at a rate that no client of a game
+/// reaches.
 const WAITING: usize = 1_024;
 /// What the kernel hands over at once, at most: it may join packets.
 const RECEIVE_BYTES: usize = 65_536;
@@ -67,7 +69,11 @@ impl ImpairedSocket {
     pub fn new(inner: Arc<dyn AsyncUdpSocket>, impairment: Impairment, number: u64) -> Self {
         let direction = |way: u64| {
             let seed = mixed(impairment.seed, 2 * number + way);
-            Direction { impairer: Impairer::new(Impairment { seed, ..impairment }), waiting: BTreeMap::new(), count: 0 }
+            Direction {
+                impairer: Impairer::new(Impairment { seed, ..impairment }),
+                waiting: BTreeMap::new(),
+                count: 0,
+            }
         };
         let started = clock();
         let state = State {
@@ -77,7 +83,11 @@ impl ImpairedSocket {
             endpoint: None,
             buffer: vec![0; RECEIVE_BYTES].into(),
         };
-        ImpairedSocket { inner, started, state: Mutex::new(state) }
+        ImpairedSocket {
+            inner,
+            started,
+            state: Mutex::new(state),
+        }
     }
 
     fn now(&self) -> LocalTime {
@@ -133,7 +143,10 @@ impl AsyncUdpSocket for ImpairedSocket {
                 continue;
             }
             if let Some(due) = state.next_due() {
-                state.timer.as_mut().reset(self.started + due.since(LocalTime::ZERO));
+                state
+                    .timer
+                    .as_mut()
+                    .reset(self.started + due.since(LocalTime::ZERO));
                 if state.timer.as_mut().poll(context).is_ready() {
                     continue;
                 }
@@ -161,14 +174,29 @@ impl AsyncUdpSocket for ImpairedSocket {
 
 impl ImpairedSocket {
     /// Takes what the wrapped socket has, if anything.
-    fn receive(&self, now: LocalTime, state: &mut State, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn receive(
+        &self,
+        now: LocalTime,
+        state: &mut State,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         let State { buffer, back, .. } = state;
         let mut meta = [RecvMeta::default()];
-        let received = self.inner.poll_recv(context, &mut [IoSliceMut::new(buffer)], &mut meta);
+        let received = self
+            .inner
+            .poll_recv(context, &mut [IoSliceMut::new(buffer)], &mut meta);
         if ready!(received)? > 0 {
             let [meta] = meta;
             for contents in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                back.take(now, contents, RecvMeta { len: contents.len(), stride: contents.len(), ..meta });
+                back.take(
+                    now,
+                    contents,
+                    RecvMeta {
+                        len: contents.len(),
+                        stride: contents.len(),
+                        ..meta
+                    },
+                );
             }
         }
         Poll::Ready(Ok(()))
@@ -177,14 +205,28 @@ impl ImpairedSocket {
 
 impl State {
     fn next_due(&self) -> Option<LocalTime> {
-        [&self.out, &self.back].into_iter().filter_map(Direction::next_due).min()
+        [&self.out, &self.back]
+            .into_iter()
+            .filter_map(Direction::next_due)
+            .min()
     }
 
     /// A packet that the wrapped socket doesn't take now is lost, as on any crowded line.
     fn send_due(&mut self, now: LocalTime, socket: &dyn AsyncUdpSocket) {
         while let Some(Packet { contents, meta }) = self.out.pop_due(now) {
-            let RecvMeta { addr: destination, ecn, dst_ip: src_ip, .. } = meta;
-            let _ = socket.try_send(&Transmit { destination, ecn, contents: &contents, segment_size: None, src_ip });
+            let RecvMeta {
+                addr: destination,
+                ecn,
+                dst_ip: src_ip,
+                ..
+            } = meta;
+            let _ = socket.try_send(&Transmit {
+                destination,
+                ecn,
+                contents: &contents,
+                segment_size: None,
+                src_ip,
+            });
         }
     }
 }
@@ -194,7 +236,13 @@ impl Direction {
         for delay in self.impairer.pass(now, contents.len()) {
             if self.waiting.len() < WAITING {
                 self.count += 1;
-                self.waiting.insert((now + delay, self.count), Packet { contents: contents.to_vec(), meta });
+                self.waiting.insert(
+                    (now + delay, self.count),
+                    Packet {
+                        contents: contents.to_vec(),
+                        meta,
+                    },
+                );
             }
         }
     }
@@ -209,13 +257,24 @@ impl Direction {
     }
 
     /// Fills the reader's buffers with what is due, one packet each, and says how many.
-    fn deliver(&mut self, now: LocalTime, buffers: &mut [IoSliceMut<'_>], meta: &mut [RecvMeta]) -> usize {
+    fn deliver(
+        &mut self,
+        now: LocalTime,
+        buffers: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> usize {
         let mut delivered = 0;
         for (buffer, meta) in buffers.iter_mut().zip(meta) {
-            let Some(packet) = self.pop_due(now) else { break };
+            let Some(packet) = self.pop_due(now) else {
+                break;
+            };
             let length = packet.contents.len().min(buffer.len());
             buffer[..length].copy_from_slice(&packet.contents[..length]);
-            *meta = RecvMeta { len: length, stride: length, ..packet.meta };
+            *meta = RecvMeta {
+                len: length,
+                stride: length,
+                ..packet.meta
+            };
             delivered += 1;
         }
         delivered
@@ -230,7 +289,10 @@ fn mixed(seed: u64, number: u64) -> u64 {
     mix ^ (mix >> 31)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a socket of the shell's: this is where time comes in")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a socket of the shell's: this is where time comes in"
+)]
 fn clock() -> Instant {
     Instant::now()
 }

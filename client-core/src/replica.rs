@@ -1,22 +1,26 @@
 //! What a client knows of the world around its avatar.
 //!
-//! Records and poses of datagrams go in, in whatever order these arrive; `Enter`, `Update` and `Leave` for views come out, and
-//! the objects can be read at any room time. No clock: `now` is the estimated room time, which is what views show, but for poses:
-//! these may be shown a little behind ([`playout`]).
+//! Records and poses of datagrams go in, in whatever order these arrive; `Enter`, `Update` and
+//! `Leave` for views come out, and the objects can be read at any room time. No clock: `now` is the
+//! estimated room time, which is what views show, but for poses: these may be shown a little behind
+//! ([`playout`]).
 //!
 //! Invariants:
-//! 1. A view sees `Enter` and `Leave` of an id alternate, `Enter` first, each once, and `Update`s only in between.
-//! 2. An object goes by a slot and an epoch on the wire. A slot's epochs only grow; a record of an older epoch than the
-//!    slot's, or of one that has left, changes nothing: what comes late revives nothing. Poses go by the slot alone; those of
-//!    a datagram older than the `Enter` are read and change nothing.
+//! 1. A view sees `Enter` and `Leave` of an id alternate, `Enter` first, each once, and `Update`s
+//!    only in between.
+//! 2. An object goes by a slot and an epoch on the wire. A slot's epochs only grow; a record of an
+//!    older epoch than the slot's, or of one that has left, changes nothing: what comes late
+//!    revives nothing. Poses go by the slot alone; those of a datagram older than the `Enter` are
+//!    read and change nothing.
 //! 3. Of each component the newest datagram's word stands.
-//! 4. `Enter` and `Leave` take effect when `now` reaches their time, at once if that is past. What would leave before it
-//!    has come into sight is never seen.
-//! 5. Ids are fresh for each `Enter` and ascend, so that they tell nothing of what there is besides.
+//! 4. `Enter` and `Leave` take effect when `now` reaches their time, at once if that is past. What
+//!    would leave before it has come into sight is never seen.
+//! 5. Ids are fresh for each `Enter` and ascend, so that they tell nothing of what there is
+//!    besides.
 //!
-//! Bound: one object a slot (65,536), plus those about to leave; beyond twice that nothing new is taken.
-//! Cost: what is received; nothing is walked for objects that stand still. A pose finds its object by two look-ups in flat
-//! arrays. Source: design, sections 5 and 6.
+//! Bound: one object a slot (65,536), plus those about to leave; beyond twice that nothing new is
+//! taken. Cost: what is received; nothing is walked for objects that stand still. A pose finds its
+//! object by two look-ups in flat arrays. Source: design, sections 5 and 6.
 
 pub mod drawing;
 pub mod factory;
@@ -108,7 +112,8 @@ pub struct Replica<V> {
     objects: Store<Object<V>>,
     /// The player's avatar, if it is in sight.
     own: Option<u32>,
-    /// When an object is to come into or go out of sight. Each object that waits for it stands in it.
+    /// When an object is to come into or go out of sight. Each object that waits for it stands in
+    /// it.
     due: BTreeSet<(GameTime, u32)>,
     last_id: u32,
     events: VecDeque<ViewEvent>,
@@ -142,14 +147,33 @@ impl Times {
 }
 
 impl<V> Replica<V> {
-    /// Nothing in sight, in a room with this local lag. Ids begin after `last_id`, the last one of an earlier replica of the
-    /// same client.
+    /// Nothing in sight, in a room with this local lag. Ids begin after `last_id`, the last one of
+    /// an earlier replica of the same client.
     pub fn new(schema: Arc<Schema>, delay: Duration, last_id: u32, mode: Mode) -> Self {
         let names = Names::of(&schema);
-        let times = Times { delay, heard: GameTime::ZERO, lag: Lag::default() };
+        let times = Times {
+            delay,
+            heard: GameTime::ZERO,
+            lag: Lag::default(),
+        };
         let (watched, slots, objects, own, due, events, poses, failed) = Default::default();
         let stirs = Stirs::default();
-        Replica { schema, mode, times, watched, names, slots, objects, own, due, last_id, events, poses, failed, stirs }
+        Replica {
+            schema,
+            mode,
+            times,
+            watched,
+            names,
+            slots,
+            objects,
+            own,
+            due,
+            last_id,
+            events,
+            poses,
+            failed,
+            stirs,
+        }
     }
 
     /// Whether views are told of each pose from now on.
@@ -157,7 +181,8 @@ impl<V> Replica<V> {
         self.watched = on;
     }
 
-    /// Objects of these kinds are simulated: what is told of them goes to [`Replica::poll_stir`] as well. Whether there can be any.
+    /// Objects of these kinds are simulated: what is told of them goes to [`Replica::poll_stir`] as
+    /// well. Whether there can be any.
     pub fn stir(&mut self, kinds: Kinds) -> bool {
         self.mode == Mode::Full && self.stirs.of(kinds)
     }
@@ -176,7 +201,9 @@ impl<V> Replica<V> {
 
     /// Whether a flag of an object is set at `t`, as far as is known.
     pub fn is_set(&self, id: u32, component: usize, t: GameTime) -> bool {
-        self.objects.get(id).is_some_and(|object| object.is_set(component, t))
+        self.objects
+            .get(id)
+            .is_some_and(|object| object.is_set(component, t))
     }
 
     /// How far behind room time objects with poses are shown from now on.
@@ -198,13 +225,26 @@ impl<V> Replica<V> {
     /// Takes over a record of the datagram in hand.
     pub fn apply(&mut self, arrival: Arrival, record: &Record) -> Applied {
         match record {
-            Record::Enter { alias, kind, at, own, components } => {
-                let newcomer = Newcomer { alias: *alias, kind: *kind, own: *own };
+            Record::Enter {
+                alias,
+                kind,
+                at,
+                own,
+                components,
+            } => {
+                let newcomer = Newcomer {
+                    alias: *alias,
+                    kind: *kind,
+                    own: *own,
+                };
                 self.handle_enter(Moment { arrival, at: *at }, newcomer, components)
             }
-            Record::Update { alias, kind, at, components } => {
-                self.handle_update(Moment { arrival, at: *at }, *alias, *kind, components)
-            }
+            Record::Update {
+                alias,
+                kind,
+                at,
+                components,
+            } => self.handle_update(Moment { arrival, at: *at }, *alias, *kind, components),
             Record::Leave { alias, at } => self.handle_leave(arrival, *alias, *at),
             // About the player, not about an object.
             Record::Effects(_) => Applied::Nothing,
@@ -233,14 +273,16 @@ impl<V> Replica<V> {
         }
     }
 
-    /// Takes everything out of sight: the connection is gone, and with it the meaning of slots and epochs.
+    /// Takes everything out of sight: the connection is gone, and with it the meaning of slots and
+    /// epochs.
     pub fn clear(&mut self, now: GameTime) {
         self.slots.clear();
         self.due.clear();
         self.own = None;
         let objects = std::mem::take(&mut self.objects);
         let seen = objects.iter().filter(|(_, object)| object.view.is_some());
-        self.events.extend(seen.map(|(id, _)| ViewEvent::Leave { id, t: now }));
+        self.events
+            .extend(seen.map(|(id, _)| ViewEvent::Leave { id, t: now }));
     }
 
     /// The next event for views.
@@ -260,13 +302,20 @@ impl<V> Replica<V> {
 
     /// The object behind a name on the wire: in sight, announced or about to leave.
     pub fn resolve(&self, alias: Alias) -> Option<u32> {
-        let leaving = || self.objects.iter().find(|(_, object)| object.alias == alias).map(|(id, _)| id);
+        let leaving = || {
+            self.objects
+                .iter()
+                .find(|(_, object)| object.alias == alias)
+                .map(|(id, _)| id)
+        };
         self.tenant(alias).or_else(leaving)
     }
 
     /// The objects in sight, by ascending id.
     pub fn seen(&self) -> impl Iterator<Item = Seen<'_, V>> {
-        self.objects.iter().filter_map(|(id, object)| self.as_seen(id, object))
+        self.objects
+            .iter()
+            .filter_map(|(id, object)| self.as_seen(id, object))
     }
 
     /// One object, if it is in sight.
@@ -299,13 +348,21 @@ impl<V> Replica<V> {
         &self.names
     }
 
-    fn handle_enter(&mut self, moment: Moment, newcomer: Newcomer, components: &[(u8, Component)]) -> Applied {
+    fn handle_enter(
+        &mut self,
+        moment: Moment,
+        newcomer: Newcomer,
+        components: &[(u8, Component)],
+    ) -> Applied {
         let alias = newcomer.alias;
         if let Some(id) = self.tenant(alias) {
             return self.refresh(id, moment, newcomer.kind, components);
         }
         let slot = self.slots.get(alias.slot);
-        if slot.and_then(|slot| slot.epoch).is_some_and(|epoch| !Alias::newer_than(alias.epoch, epoch)) {
+        if slot
+            .and_then(|slot| slot.epoch)
+            .is_some_and(|epoch| !Alias::newer_than(alias.epoch, epoch))
+        {
             return Applied::Nothing;
         }
         // Before anything is changed: a slot never names an object that is about to go.
@@ -319,7 +376,13 @@ impl<V> Replica<V> {
         self.announce(moment, newcomer, components)
     }
 
-    fn handle_update(&mut self, moment: Moment, alias: Alias, kind: u8, components: &[(u8, Component)]) -> Applied {
+    fn handle_update(
+        &mut self,
+        moment: Moment,
+        alias: Alias,
+        kind: u8,
+        components: &[(u8, Component)],
+    ) -> Applied {
         match self.tenant(alias) {
             Some(id) => self.refresh(id, moment, kind, components),
             None => Applied::Nothing,
@@ -328,10 +391,14 @@ impl<V> Replica<V> {
 
     fn handle_leave(&mut self, arrival: Arrival, alias: Alias, at: GameTime) -> Applied {
         let slot = self.slots.entry(alias.slot);
-        if slot.epoch.is_some_and(|epoch| epoch != alias.epoch && !Alias::newer_than(alias.epoch, epoch)) {
+        if slot
+            .epoch
+            .is_some_and(|epoch| epoch != alias.epoch && !Alias::newer_than(alias.epoch, epoch))
+        {
             return Applied::Nothing;
         }
-        // Also for an epoch that was not heard of: its `Enter` is under way, and is to find that it is over.
+        // Also for an epoch that was not heard of: its `Enter` is under way, and is to find that it
+        // is over.
         slot.epoch = Some(alias.epoch);
         match slot.tenant {
             Some(place) => {
@@ -342,9 +409,16 @@ impl<V> Replica<V> {
         }
     }
 
-    fn announce(&mut self, moment: Moment, newcomer: Newcomer, components: &[(u8, Component)]) -> Applied {
+    fn announce(
+        &mut self,
+        moment: Moment,
+        newcomer: Newcomer,
+        components: &[(u8, Component)],
+    ) -> Applied {
         let Newcomer { alias, kind, own } = newcomer;
-        let Some(declared) = self.schema.kind(kind) else { return Applied::Refused };
+        let Some(declared) = self.schema.kind(kind) else {
+            return Applied::Refused;
+        };
         self.last_id += 1;
         let id = self.last_id;
         let mut object = Object::new(id, newcomer.alias, kind, own, moment, declared);
@@ -358,7 +432,13 @@ impl<V> Replica<V> {
         Applied::Object
     }
 
-    fn refresh(&mut self, id: u32, moment: Moment, kind: u8, components: &[(u8, Component)]) -> Applied {
+    fn refresh(
+        &mut self,
+        id: u32,
+        moment: Moment,
+        kind: u8,
+        components: &[(u8, Component)],
+    ) -> Applied {
         let object = self.objects.get_mut(id).expect("a slot's object exists");
         if object.kind != kind {
             return Applied::Refused;
@@ -373,9 +453,21 @@ impl<V> Replica<V> {
         let indices = components.iter().map(|(index, _)| usize::from(*index));
         let now = moment.arrival.now;
         let at = moment.at.max(now);
-        let components = object.named(indices, at, self.times, &self.names.kinds[usize::from(kind)]);
-        self.events.push_back(ViewEvent::Update(Update { id, t: now, at, components }));
-        Applied::Update { late: news == News::Late }
+        let components = object.named(
+            indices,
+            at,
+            self.times,
+            &self.names.kinds[usize::from(kind)],
+        );
+        self.events.push_back(ViewEvent::Update(Update {
+            id,
+            t: now,
+            at,
+            components,
+        }));
+        Applied::Update {
+            late: news == News::Late,
+        }
     }
 
     fn show(&mut self, id: u32, now: GameTime, factory: &mut impl Factory<View = V>) {
@@ -404,7 +496,14 @@ impl<V> Replica<V> {
     fn stir_poses(&mut self, id: u32, kind: u8, moment: Moment, components: &[(u8, Component)]) {
         for (_, component) in components {
             if let Component::Pose(pose) = component {
-                self.stirs.push(kind, Stir::Told { id, stamp: moment.arrival.stamp, pose: *pose });
+                self.stirs.push(
+                    kind,
+                    Stir::Told {
+                        id,
+                        stamp: moment.arrival.stamp,
+                        pose: *pose,
+                    },
+                );
             }
         }
     }
@@ -435,15 +534,30 @@ impl<V> Replica<V> {
 
     /// The object that has this name, until its `Leave` is known.
     fn tenant(&self, alias: Alias) -> Option<u32> {
-        let slot = self.slots.get(alias.slot).filter(|slot| slot.epoch == Some(alias.epoch))?;
-        Some(self.objects.at(slot.tenant?).expect("a slot's object exists").id)
+        let slot = self
+            .slots
+            .get(alias.slot)
+            .filter(|slot| slot.epoch == Some(alias.epoch))?;
+        Some(
+            self.objects
+                .at(slot.tenant?)
+                .expect("a slot's object exists")
+                .id,
+        )
     }
 
     fn as_seen<'r>(&'r self, id: u32, object: &'r Object<V>) -> Option<Seen<'r, V>> {
         let view = object.view.as_ref()?;
         let names = &self.names.kinds[usize::from(object.kind)];
         let freshness = &self.schema.kinds[usize::from(object.kind)].freshness;
-        Some(Seen { id, view, object, names, freshness, times: self.times })
+        Some(Seen {
+            id,
+            view,
+            object,
+            names,
+            freshness,
+            times: self.times,
+        })
     }
 }
 

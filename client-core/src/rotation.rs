@@ -1,5 +1,5 @@
-//! Unit quaternions (x, y, z, w): what drawing needs of them. Roots are the only function beyond the four operations, so that the same
-//! numbers come out everywhere.
+//! Unit quaternions (x, y, z, w): what drawing needs of them. Roots are the only function beyond
+//! the four operations, so that the same numbers come out everywhere.
 
 /// No turn at all.
 pub(crate) const NONE: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
@@ -23,7 +23,9 @@ pub(crate) fn inverse([x, y, z, w]: [f32; 4]) -> [f32; 4] {
 /// So much of the way from one to the other, the shorter way round.
 pub(crate) fn mix(from: [f32; 4], to: [f32; 4], share: f32) -> [f32; 4] {
     let sign = if dot(from, to) < 0.0 { -1.0 } else { 1.0 };
-    normal(std::array::from_fn(|part| from[part] * (1.0 - share) + sign * to[part] * share))
+    normal(std::array::from_fn(|part| {
+        from[part] * (1.0 - share) + sign * to[part] * share
+    }))
 }
 
 /// Turned on for a while at an angular velocity in radians a second: right for small turns.
@@ -45,7 +47,11 @@ pub(crate) fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
 
 fn normal(quaternion: [f32; 4]) -> [f32; 4] {
     let length = dot(quaternion, quaternion).sqrt();
-    if length > 1e-6 { quaternion.map(|part| part / length) } else { NONE }
+    if length > 1e-6 {
+        quaternion.map(|part| part / length)
+    } else {
+        NONE
+    }
 }
 
 #[cfg(test)]
@@ -60,7 +66,9 @@ mod tests {
 
     #[test]
     fn a_quarter_turn_in_small_steps_is_one() {
-        let turn = (0..90).fold(NONE, |turn, _| turned(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0));
+        let turn = (0..90).fold(NONE, |turn, _| {
+            turned(turn, [0.0, 0.0, 1.0_f32.to_radians()], 1.0)
+        });
         let half = std::f32::consts::FRAC_1_SQRT_2;
         assert!(dot(turn, [0.0, 0.0, half, half]) > 0.999_99);
     }

@@ -1,12 +1,14 @@
 //! The client on a real network: tokio, quinn, channels.
 //!
-//! [`start`] spawns a task that owns a [`Client`] and carries for it: connections, frames, datagrams, timers. A view gets a
-//! [`Handle`] to ask and read with, and [`Events`] to listen to. Nothing here decides anything: what happens after a break,
-//! who is asked again, what is told, all that stands in `client`.
+//! [`start`] spawns a task that owns a [`Client`] and carries for it: connections, frames,
+//! datagrams, timers. A view gets a [`Handle`] to ask and read with, and [`Events`] to listen to.
+//! Nothing here decides anything: what happens after a break, who is asked again, what is told, all
+//! that stands in `client`.
 //!
-//! Queues and their bounds: [`ORDERS`] (whoever asks has to wait), [`EVENTS`] (then the client's own queue, which drops updates
-//! and in the end the connection), frames that have arrived, 256 (then their stream stops), datagrams that have arrived (QUIC's
-//! buffer, then the oldest goes), frames towards a peer (128; a peer that doesn't read them loses the connection).
+//! Queues and their bounds: [`ORDERS`] (whoever asks has to wait), [`EVENTS`] (then the client's
+//! own queue, which drops updates and in the end the connection), frames that have arrived, 256
+//! (then their stream stops), datagrams that have arrived (QUIC's buffer, then the oldest goes),
+//! frames towards a peer (128; a peer that doesn't read them loses the connection).
 
 mod clock;
 mod line;
@@ -96,9 +98,11 @@ pub enum AskError<E: std::error::Error + 'static> {
 /// Something to do with the client, in its task.
 type Order<F> = Box<dyn FnOnce(&mut Client<F>, LocalTime) + Send>;
 
-/// Starts a client in a task of its own, which calls the lobby at once. Must be called within a tokio runtime.
+/// Starts a client in a task of its own, which calls the lobby at once. Must be called within a
+/// tokio runtime.
 ///
-/// Whether that works out is told by the events: `Welcome`, or `Connection::Closed` with a code and a message for a person.
+/// Whether that works out is told by the events: `Welcome`, or `Connection::Closed` with a code and
+/// a message for a person.
 pub fn start<F>(options: Options, factory: F) -> (Handle<F>, Events)
 where
     F: Factory + Send + 'static,
@@ -107,7 +111,9 @@ where
     let (orders, order_receiver) = mpsc::channel(ORDERS);
     let (event_sender, events) = mpsc::channel(EVENTS);
     let meter = Arc::new(Meter::default());
-    tokio::spawn(task::Task::new(options, factory, meter.clone()).run(order_receiver, event_sender));
+    tokio::spawn(
+        task::Task::new(options, factory, meter.clone()).run(order_receiver, event_sender),
+    );
     (Handle { orders, meter }, Events { events })
 }
 
@@ -117,7 +123,9 @@ impl<F: Factory> Handle<F> {
     where
         F: 'static,
     {
-        self.run(move |client, now| client.request(now, request)).await?.map_err(AskError::Refused)
+        self.run(move |client, now| client.request(now, request))
+            .await?
+            .map_err(AskError::Refused)
     }
 
     /// Sends a command to the game; a refusal is an event with the number that this returns.
@@ -125,7 +133,9 @@ impl<F: Factory> Handle<F> {
     where
         F: 'static,
     {
-        self.run(move |client, now| client.act(now, action)).await?.map_err(AskError::Refused)
+        self.run(move |client, now| client.act(now, action))
+            .await?
+            .map_err(AskError::Refused)
     }
 
     /// From now on the player holds these keys: see [`Client::input`].
@@ -136,7 +146,8 @@ impl<F: Factory> Handle<F> {
         self.run(move |client, now| client.input(now, keys)).await
     }
 
-    /// What has gone through the sockets so far: UDP payload of all connections, those to the lobby included.
+    /// What has gone through the sockets so far: UDP payload of all connections, those to the lobby
+    /// included.
     pub fn traffic(&self) -> Traffic {
         self.meter.read()
     }
@@ -149,8 +160,8 @@ impl<F: Factory> Handle<F> {
         self.run(Client::quit).await
     }
 
-    /// Runs `order` on the client, between two events, and returns what it returns: for reads of positions, figures and all
-    /// that has no event. It holds everything up, so it should be short.
+    /// Runs `order` on the client, between two events, and returns what it returns: for reads of
+    /// positions, figures and all that has no event. It holds everything up, so it should be short.
     pub async fn run<R, O>(&self, order: O) -> Result<R, Ended>
     where
         F: 'static,
@@ -169,7 +180,10 @@ impl<F: Factory> Handle<F> {
 
 impl<F: Factory> Clone for Handle<F> {
     fn clone(&self) -> Self {
-        Handle { orders: self.orders.clone(), meter: self.meter.clone() }
+        Handle {
+            orders: self.orders.clone(),
+            meter: self.meter.clone(),
+        }
     }
 }
 

@@ -1,31 +1,40 @@
 //! A client's own physics of the game `cubes`, which goes on from what the host tells.
 //!
-//! Which objects there are, their poses in whatever order these arrive, and the room time to be shown go in; what is drawn comes out.
-//! Pure: the same calls give the same bits.
+//! Which objects there are, their poses in whatever order these arrive, and the room time to be
+//! shown go in; what is drawn comes out. Pure: the same calls give the same bits.
 //!
-//! A frame (1/60 s) after another is simulated up to the time shown. A pose that arrives ahead of it is held until then (buffer against
-//! jitter) and applied hard to the body; what that changes of the picture is smoothed away (`smoothing`). So what the host says
-//! stands, and between two words of the host's about an object the physics goes on.
+//! A frame (1/60 s) after another is simulated up to the time shown. A pose that arrives ahead of
+//! it is held until then (buffer against jitter) and applied hard to the body; what that changes of
+//! the picture is smoothed away (`smoothing`). So what the host says stands, and between two words
+//! of the host's about an object the physics goes on.
 //!
-//! - Between two words about an object that have both come in, there is nothing to guess: the body is led along the curve between them, and
-//!   pushes others from there (`Simulation::lead`). So its physics has a say only while nothing newer is known. What is known in
-//!   time is drawn as it is; only what was guessed wrong is smoothed.
-//! - A pose that comes late says where our picture should have been. If it was there, all is well; else the pose is moved on to the
-//!   present frame (`forward`). One older than what was applied says nothing.
-//! - The host is silent about what has not changed. So an object that is told to be at rest and that our own picture of another one
-//!   has pushed is put back, once the host has been heard for a while ([`Simulation::patience`]) without a word about it. The host
-//!   may be slow to tell when its budget is tight; so that while grows with the time between its words about what moves.
-//! - An object in motion about which nothing more is heard goes on as simulated: an old word about motion says less of where it is by now
-//!   than the physics that went on from it. Where it comes to rest, the host says, and repeats until it is confirmed.
+//! - Between two words about an object that have both come in, there is nothing to guess: the body
+//!   is led along the curve between them, and pushes others from there (`Simulation::lead`). So its
+//!   physics has a say only while nothing newer is known. What is known in time is drawn as it is;
+//!   only what was guessed wrong is smoothed.
+//! - A pose that comes late says where our picture should have been. If it was there, all is well;
+//!   else the pose is moved on to the present frame (`forward`). One older than what was applied
+//!   says nothing.
+//! - The host is silent about what has not changed. So an object that is told to be at rest and
+//!   that our own picture of another one has pushed is put back, once the host has been heard for a
+//!   while ([`Simulation::patience`]) without a word about it. The host may be slow to tell when
+//!   its budget is tight; so that while grows with the time between its words about what moves.
+//! - An object in motion about which nothing more is heard goes on as simulated: an old word about
+//!   motion says less of where it is by now than the physics that went on from it. Where it comes
+//!   to rest, the host says, and repeats until it is confirmed.
 //! - The own cube may be drawn ahead (`prediction`).
 //!
 //! Invariants:
-//! 1. A body is there from the frame of its object's first pose on, until its object leaves; those of one frame are added by id.
-//! 2. When all words have come in and everything is at rest there, everything is where the host says, bit for bit.
-//! 3. At most [`MAX_STEPS`] frames are stepped in a call, and as many again for the own cube as `prediction` says.
+//! 1. A body is there from the frame of its object's first pose on, until its object leaves; those
+//!    of one frame are added by id.
+//! 2. When all words have come in and everything is at rest there, everything is where the host
+//!    says, bit for bit.
+//! 3. At most [`MAX_STEPS`] frames are stepped in a call, and as many again for the own cube as
+//!    `prediction` says.
 //!
-//! Units: frames, metres. Cost: what is awake, what is told and what is smoothed; nothing for what rests. Bounds: `PAST` poses an object;
-//! poses up to `FARTHEST` frames ahead. Source: reference 002 (state synchronisation), 000 (strategy 2).
+//! Units: frames, metres. Cost: what is awake, what is told and what is smoothed; nothing for what
+//! rests. Bounds: `PAST` poses an object; poses up to `FARTHEST` frames ahead. Source: reference
+//! 002 (state synchronisation), 000 (strategy 2).
 
 mod forward;
 mod prediction;
@@ -36,7 +45,9 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{Arena, Body, FORMAT, FRAMES_PER_S, PLAYER, Physics, frame_at, time_of};
+use ambit_proto::games::cubes::{
+    Arena, Body, FORMAT, FRAMES_PER_S, PLAYER, Physics, frame_at, time_of,
+};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::pose::{self, Motion, Pose};
 use ambit_proto::time::GameTime;
@@ -50,22 +61,27 @@ pub use prediction::Ahead;
 use prediction::Prediction;
 use smoothing::Visual;
 
-/// Frames stepped in one call at most; if more are missing, they are skipped, and bodies put where they were last said to be.
+/// Frames stepped in one call at most; if more are missing, they are skipped, and bodies put where
+/// they were last said to be.
 pub const MAX_STEPS: u64 = 15;
 /// Poses are held for frames up to so many ahead: who does not draw for longer need not know them.
 const FARTHEST: u64 = 10 * FRAMES_PER_S;
-/// Frames that each body's past goes back: a pose that comes later than that is compared with nothing.
+/// Frames that each body's past goes back: a pose that comes later than that is compared with
+/// nothing.
 const PAST: usize = 30;
-/// What a pose may differ from our own of the same frame without being news: half a centimetre, and a quarter of a metre a second.
+/// What a pose may differ from our own of the same frame without being news: half a centimetre, and
+/// a quarter of a metre a second.
 const SAME_UNITS: u32 = 20;
 const SAME_SPEED_UNITS: u16 = 32;
 /// And as the dot product of the orientations: two degrees.
 const SAME_TURN: f32 = 0.999_85;
-/// How long the host must have been heard, beside a round trip, without a word about what rests, before its last word stands.
+/// How long the host must have been heard, beside a round trip, without a word about what rests,
+/// before its last word stands.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Frames between two words about an object, at most, for it to be led from one to the other.
 const FARTHEST_LEAD: u64 = FRAMES_PER_S / 2;
-/// What is known in time is smoothed all the same where it differs from our guess by that and by what it moves in two ticks: words between are lost.
+/// What is known in time is smoothed all the same where it differs from our guess by that and by
+/// what it moves in two ticks: words between are lost.
 const LEAP_M: f32 = 0.05;
 /// Half a frame, in whole milliseconds.
 const HALF_FRAME: Duration = Duration::from_millis(8);
@@ -132,7 +148,8 @@ struct Cube {
 pub struct Moment {
     /// Room time that is to be shown.
     pub shown: GameTime,
-    /// Up to which room time the host has told what there is to tell: the newest stamp and the local lag.
+    /// Up to which room time the host has told what there is to tell: the newest stamp and the
+    /// local lag.
     pub heard: GameTime,
     /// Round trip to the host.
     pub rtt: Duration,
@@ -172,7 +189,18 @@ impl Simulation {
         let (body, told, newest, past, disturbed, keys) = Default::default();
         self.cubes.insert(
             id,
-            Cube { kind, body, told, newest, past, known: false, was_known: false, disturbed, visual, keys },
+            Cube {
+                kind,
+                body,
+                told,
+                newest,
+                past,
+                known: false,
+                was_known: false,
+                disturbed,
+                visual,
+                keys,
+            },
         );
         if kind == PLAYER {
             self.players.insert(id);
@@ -184,7 +212,9 @@ impl Simulation {
 
     /// An object is not followed any more.
     pub fn leave(&mut self, id: u32) {
-        let Some(cube) = self.cubes.remove(&id) else { return };
+        let Some(cube) = self.cubes.remove(&id) else {
+            return;
+        };
         for list in [&mut self.disturbed, &mut self.smoothed, &mut self.players] {
             list.remove(&id);
         }
@@ -200,7 +230,9 @@ impl Simulation {
     /// The host says: at the room time `at`, this was the pose.
     pub fn tell(&mut self, id: u32, at: GameTime, pose: &Pose) {
         let frame = frame_at(at);
-        let Some(cube) = self.cubes.get_mut(&id) else { return };
+        let Some(cube) = self.cubes.get_mut(&id) else {
+            return;
+        };
         if let Some((before, moved)) = cube.newest.filter(|(before, _)| *before < frame)
             && moved
         {
@@ -217,8 +249,14 @@ impl Simulation {
         }
     }
 
-    /// Goes on to the time that is to be shown. `keys` says what the player of a cube holds at a time.
-    pub fn advance(&mut self, moment: Moment, ahead: Option<&Ahead<'_>>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+    /// Goes on to the time that is to be shown. `keys` says what the player of a cube holds at a
+    /// time.
+    pub fn advance(
+        &mut self,
+        moment: Moment,
+        ahead: Option<&Ahead<'_>>,
+        keys: &impl Fn(u32, GameTime) -> Keymap,
+    ) {
         self.changed.clear();
         self.heard = self.heard.max(frame_at(moment.heard));
         let target = frame_to_show(moment.shown);
@@ -238,7 +276,9 @@ impl Simulation {
 
     /// What is drawn differently since the call before the last.
     pub fn changed(&self) -> impl Iterator<Item = (u32, Drawing)> {
-        self.changed.iter().filter_map(|&id| Some((id, self.drawing(id)?)))
+        self.changed
+            .iter()
+            .filter_map(|&id| Some((id, self.drawing(id)?)))
     }
 
     /// What is drawn of an object; `None` before its first pose has come.
@@ -246,7 +286,10 @@ impl Simulation {
         let foretold = self.prediction.as_ref().filter(|_| self.own == Some(id));
         let cube = self.cubes.get(&id)?;
         let body = cube.body?;
-        Some(foretold.map_or_else(|| cube.visual.drawing(&self.physics.pose(body)), Prediction::drawing))
+        Some(foretold.map_or_else(
+            || cube.visual.drawing(&self.physics.pose(body)),
+            Prediction::drawing,
+        ))
     }
 
     /// What is simulated of an object.
@@ -274,7 +317,8 @@ impl Simulation {
         &self.stats
     }
 
-    /// How many frames the host must have been heard without a word about what rests, before its last word stands.
+    /// How many frames the host must have been heard without a word about what rests, before its
+    /// last word stands.
     pub fn patience(&self, rtt: Duration) -> u64 {
         frame_at(GameTime::ZERO + PATIENCE + rtt) + (2.0 * self.rhythm) as u64
     }
@@ -289,10 +333,18 @@ impl Simulation {
         stirred.clear();
         stirred.extend(self.physics.awake().map(|body| self.names[&body]));
         for &id in &self.smoothed {
-            self.cubes.get_mut(&id).expect("what is smoothed is there").visual.decay();
+            self.cubes
+                .get_mut(&id)
+                .expect("what is smoothed is there")
+                .visual
+                .decay();
             stirred.push(id);
         }
-        while let Some((&(due, id), _)) = self.held.first_key_value().filter(|((due, _), _)| *due <= frame) {
+        while let Some((&(due, id), _)) = self
+            .held
+            .first_key_value()
+            .filter(|((due, _), _)| *due <= frame)
+        {
             let pose = self.held.remove(&(due, id)).expect("it is the first");
             if self.cubes.contains_key(&id) {
                 self.apply(id, due, &pose, &pose);
@@ -308,29 +360,44 @@ impl Simulation {
         self.stirred = stirred;
     }
 
-    /// What moved by our own physics is a guess, unless a word about this frame follows; `was_known` has what it was before.
+    /// What moved by our own physics is a guess, unless a word about this frame follows;
+    /// `was_known` has what it was before.
     fn forget_known(&mut self) {
         for body in self.physics.awake() {
-            let cube = self.cubes.get_mut(&self.names[&body]).expect("a body has a cube");
+            let cube = self
+                .cubes
+                .get_mut(&self.names[&body])
+                .expect("a body has a cube");
             (cube.was_known, cube.known) = (cube.known, false);
         }
     }
 
-    /// Puts each body of which the host's next word has come in, too, on the curve between its words.
+    /// Puts each body of which the host's next word has come in, too, on the curve between its
+    /// words.
     fn lead(&mut self, frame: u64, stirred: &mut Vec<u32>) {
         let mut led = std::mem::take(&mut self.led);
         led.clear();
         led.extend(
-            self.held.range((frame + 1, 0)..(frame + FARTHEST_LEAD, 0)).map(|(&(due, id), pose)| (id, due, *pose)),
+            self.held
+                .range((frame + 1, 0)..(frame + FARTHEST_LEAD, 0))
+                .map(|(&(due, id), pose)| (id, due, *pose)),
         );
         // Of each object the next one only.
         led.sort_by_key(|&(id, due, _)| (id, due));
         led.dedup_by_key(|&mut (id, ..)| id);
         for (id, due, next) in led.drain(..) {
-            let Some(cube) = self.cubes.get(&id) else { continue };
-            let Some((body, (since, told))) = cube.body.zip(cube.told) else { continue };
+            let Some(cube) = self.cubes.get(&id) else {
+                continue;
+            };
+            let Some((body, (since, told))) = cube.body.zip(cube.told) else {
+                continue;
+            };
             // What rested may have begun to move at the tick before.
-            let since = if told.flag { since.max(due.saturating_sub(self.tick_frames)) } else { since };
+            let since = if told.flag {
+                since.max(due.saturating_sub(self.tick_frames))
+            } else {
+                since
+            };
             if since >= frame || due - since > FARTHEST_LEAD || told.flag && next.flag {
                 continue;
             }
@@ -348,7 +415,13 @@ impl Simulation {
             let Some(body) = cube.body else { continue };
             let current = keys(id, at);
             if current != cube.keys || current != Keymap::default() {
-                self.physics.steer(body, Keys { previous: cube.keys, current });
+                self.physics.steer(
+                    body,
+                    Keys {
+                        previous: cube.keys,
+                        current,
+                    },
+                );
                 cube.keys = current;
             }
         }
@@ -359,9 +432,14 @@ impl Simulation {
         self.frame = Some(frame);
         let later = self.held.split_off(&(frame + 1, 0));
         let due = std::mem::replace(&mut self.held, later);
-        let newest: BTreeMap<u32, (u64, Pose)> = due.into_iter().map(|((due, id), pose)| (id, (due, pose))).collect();
+        let newest: BTreeMap<u32, (u64, Pose)> = due
+            .into_iter()
+            .map(|((due, id), pose)| (id, (due, pose)))
+            .collect();
         for (id, (due, pose)) in newest {
-            let Some(kind) = self.cubes.get(&id).map(|cube| cube.kind) else { continue };
+            let Some(kind) = self.cubes.get(&id).map(|cube| cube.kind) else {
+                continue;
+            };
             self.apply(id, due, &pose, &forward(kind, &pose, frame - due));
         }
         let ids: Vec<u32> = self.names.values().copied().collect();
@@ -375,7 +453,10 @@ impl Simulation {
     /// A pose of a frame that has been drawn.
     fn take_late(&mut self, id: u32, frame: u64, present: u64, pose: &Pose) {
         let cube = self.cubes.get_mut(&id).expect("the caller has looked");
-        if cube.told.is_some_and(|(told, before)| told > frame || told == frame && before == *pose) {
+        if cube
+            .told
+            .is_some_and(|(told, before)| told > frame || told == frame && before == *pose)
+        {
             return;
         }
         self.stats.late_poses += u64::from(frame < present);
@@ -419,7 +500,8 @@ impl Simulation {
         }
         self.physics.set_pose(body, now);
         let [speed_x, speed_y, speed_z] = FORMAT.velocities(now).0;
-        let stride_m = 2.0 * length([speed_x, speed_y, speed_z]) * self.tick_frames as f32 / FRAMES_PER_S as f32;
+        let stride_m = 2.0 * length([speed_x, speed_y, speed_z]) * self.tick_frames as f32
+            / FRAMES_PER_S as f32;
         let leaps = metres_between(&was, now) > LEAP_M + stride_m;
         if (leaps || !was_known) && (was.at, was.turn) != (now.at, now.turn) {
             let cube = self.cubes.get_mut(&id).expect("a body has a cube");
@@ -431,7 +513,9 @@ impl Simulation {
 
     /// Takes a picture after the step of `frame`, and remembers the pose.
     fn show(&mut self, id: u32, frame: u64) {
-        let Some(cube) = self.cubes.get_mut(&id) else { return };
+        let Some(cube) = self.cubes.get_mut(&id) else {
+            return;
+        };
         let Some(body) = cube.body else { return };
         let pose = self.physics.pose(body);
         cube.visual.show(frame, &pose);
@@ -449,7 +533,9 @@ impl Simulation {
     /// Takes note of whether an object that should rest does.
     fn watch(&mut self, id: u32, frame: u64) {
         let cube = self.cubes.get_mut(&id).expect("the caller has looked");
-        let Some((body, (_, told))) = cube.body.zip(cube.told) else { return };
+        let Some((body, (_, told))) = cube.body.zip(cube.told) else {
+            return;
+        };
         if told.flag && self.physics.pose(body) != told {
             cube.disturbed.get_or_insert(frame);
             self.disturbed.insert(id);
@@ -460,12 +546,26 @@ impl Simulation {
 
     /// Puts back what the host's silence says has not moved.
     fn restore(&mut self, rtt: Duration) {
-        let (patience, heard) = (self.patience(rtt), self.heard.min(self.frame.unwrap_or_default()));
-        let is_wrong = |cube: &Cube| cube.disturbed.is_some_and(|since| heard >= since + patience);
-        let wrong: Vec<u32> = self.disturbed.iter().copied().filter(|id| is_wrong(&self.cubes[id])).collect();
+        let (patience, heard) = (
+            self.patience(rtt),
+            self.heard.min(self.frame.unwrap_or_default()),
+        );
+        let is_wrong = |cube: &Cube| {
+            cube.disturbed
+                .is_some_and(|since| heard >= since + patience)
+        };
+        let wrong: Vec<u32> = self
+            .disturbed
+            .iter()
+            .copied()
+            .filter(|id| is_wrong(&self.cubes[id]))
+            .collect();
         for id in wrong {
             let cube = &self.cubes[&id];
-            let (body, (_, told)) = cube.body.zip(cube.told).expect("it was told, and has a body");
+            let (body, (_, told)) = cube
+                .body
+                .zip(cube.told)
+                .expect("it was told, and has a body");
             self.put(id, body, &told);
             self.stats.restored += 1;
             self.show(id, self.frame.expect("something was simulated"));
@@ -473,14 +573,27 @@ impl Simulation {
     }
 
     /// The own cube's picture, ahead of all else.
-    fn foretell(&mut self, shown: GameTime, ahead: Option<&Ahead<'_>>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+    fn foretell(
+        &mut self,
+        shown: GameTime,
+        ahead: Option<&Ahead<'_>>,
+        keys: &impl Fn(u32, GameTime) -> Keymap,
+    ) {
         let own = self.own.filter(|own| self.cubes[own].body.is_some());
         let (Some(ahead), Some(own), Some(frame)) = (ahead, own, self.frame) else {
             self.prediction = None;
             return;
         };
-        let mut prediction = self.prediction.take().unwrap_or_else(|| Prediction::new(self.arena, own));
-        let main = prediction::Main { physics: &self.physics, cubes: &self.cubes, held: &self.held, frame };
+        let mut prediction = self
+            .prediction
+            .take()
+            .unwrap_or_else(|| Prediction::new(self.arena, own));
+        let main = prediction::Main {
+            physics: &self.physics,
+            cubes: &self.cubes,
+            held: &self.held,
+            frame,
+        };
         prediction.advance(main, shown, ahead, keys, &mut self.stats);
         self.prediction = Some(prediction);
         self.changed.push(own);
@@ -490,11 +603,16 @@ impl Simulation {
 /// The first frame that is not before `shown`.
 fn frame_to_show(shown: GameTime) -> u64 {
     let nearest = frame_at(shown);
-    if time_of(nearest) < shown { nearest + 1 } else { nearest }
+    if time_of(nearest) < shown {
+        nearest + 1
+    } else {
+        nearest
+    }
 }
 
-/// At which time the keys are read that act in the step to a frame: keys act in the steps after the frame in which they change, so at the
-/// last moment, to the millisecond, that belongs to the frame before.
+/// At which time the keys are read that act in the step to a frame: keys act in the steps after the
+/// frame in which they change, so at the last moment, to the millisecond, that belongs to the frame
+/// before.
 fn read_keys_at(frame: u64) -> GameTime {
     time_of(frame.saturating_sub(1)) + HALF_FRAME
 }
@@ -504,20 +622,33 @@ fn is_same(simulated: &Pose, told: &Pose) -> bool {
     if told.flag {
         return simulated == told;
     }
-    let near = simulated.at.iter().zip(told.at).all(|(a, b)| a.abs_diff(b) <= SAME_UNITS);
+    let near = simulated
+        .at
+        .iter()
+        .zip(told.at)
+        .all(|(a, b)| a.abs_diff(b) <= SAME_UNITS);
     let speeds = simulated.motion.linear.iter().zip(told.motion.linear);
     let turns = [simulated, told].map(|pose| FORMAT.quaternion(pose));
-    near && speeds.into_iter().all(|(a, b)| a.abs_diff(b) <= SAME_SPEED_UNITS)
+    near && speeds
+        .into_iter()
+        .all(|(a, b)| a.abs_diff(b) <= SAME_SPEED_UNITS)
         && rotation::dot(turns[0], turns[1]).abs() > SAME_TURN
 }
 
 fn metres_between(a: &Pose, b: &Pose) -> f32 {
-    length(std::array::from_fn(|axis| (a.at[axis] - b.at[axis]) as f32 / f32::from(FORMAT.per_metre)))
+    length(std::array::from_fn(|axis| {
+        (a.at[axis] - b.at[axis]) as f32 / f32::from(FORMAT.per_metre)
+    }))
 }
 
 /// The pose on the curve between two words, with a velocity between theirs.
 fn between(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
-    let at = pose::between(&FORMAT, (time_of(since), told), (time_of(due), next), time_of(frame));
+    let at = pose::between(
+        &FORMAT,
+        (time_of(since), told),
+        (time_of(due), next),
+        time_of(frame),
+    );
     let (part, whole) = ((frame - since) as i32, (due - since) as i32);
     let mix = |a: i16, b: i16| (i32::from(a) + (i32::from(b) - i32::from(a)) * part / whole) as i16;
     let mixed = |a: [i16; 3], b: [i16; 3]| std::array::from_fn(|axis| mix(a[axis], b[axis]));
@@ -525,5 +656,9 @@ fn between(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
         linear: mixed(told.motion.linear, next.motion.linear),
         angular: mixed(told.motion.angular, next.motion.angular),
     };
-    Pose { flag: false, motion, ..at }
+    Pose {
+        flag: false,
+        motion,
+        ..at
+    }
 }

@@ -1,13 +1,14 @@
 //! Trust on first use, as ssh does it.
 //!
-//! A server's address and the fingerprint of the certificate that it shows go in; "known", "new, remembered from now on" or
-//! an error that says what to do comes out. The memory is a text file with a line per server, `host:port sha256-hex`; empty
-//! lines and lines that start with `#` are kept and skipped.
+//! A server's address and the fingerprint of the certificate that it shows go in; "known", "new,
+//! remembered from now on" or an error that says what to do comes out. The memory is a text file
+//! with a line per server, `host:port sha256-hex`; empty lines and lines that start with `#` are
+//! kept and skipped.
 //!
 //! Invariants:
 //! 1. A server that is in the file is trusted with that fingerprint and no other one.
-//! 2. The file is replaced whole (a temporary file, then a rename) under a lock, so that clients that start together lose no
-//!    line, and a crash leaves the old file or the new one.
+//! 2. The file is replaced whole (a temporary file, then a rename) under a lock, so that clients
+//!    that start together lose no line, and a crash leaves the old file or the new one.
 //! 3. A file that can't be understood is an error: skipping a bad line would trust whoever comes.
 
 use std::ffi::OsString;
@@ -94,9 +95,14 @@ impl KnownHosts {
     }
 
     /// The user's file: `$AMBIT_KNOWN_HOSTS`, else `$XDG_CONFIG_HOME/ambit/known_hosts`, else
-    /// `$HOME/.config/ambit/known_hosts`. `variable` looks a variable up; an empty one counts as not set.
+    /// `$HOME/.config/ambit/known_hosts`. `variable` looks a variable up; an empty one counts as
+    /// not set.
     pub fn of_user(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let set = |name: &str| {
+            variable(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         let path = set("AMBIT_KNOWN_HOSTS")
             .or_else(|| Some(set("XDG_CONFIG_HOME")?.join("ambit/known_hosts")))
             .or_else(|| Some(set("HOME")?.join(".config/ambit/known_hosts")));
@@ -130,29 +136,49 @@ impl KnownHosts {
 
     /// The error for a `server` that shows another certificate than `pin`.
     pub fn changed(&self, server: &str, pin: Pin, shown: Fingerprint) -> TrustError {
-        let Pin { fingerprint: known, line } = pin;
-        TrustError::Changed { server: server.to_owned(), known, shown, path: self.path.clone(), line }
+        let Pin {
+            fingerprint: known,
+            line,
+        } = pin;
+        TrustError::Changed {
+            server: server.to_owned(),
+            known,
+            shown,
+            path: self.path.clone(),
+            line,
+        }
     }
 
     fn compare(&self, server: &str, pin: Pin, shown: Fingerprint) -> Result<Verdict, TrustError> {
-        if pin.fingerprint == shown { Ok(Verdict::Known) } else { Err(self.changed(server, pin, shown)) }
+        if pin.fingerprint == shown {
+            Ok(Verdict::Known)
+        } else {
+            Err(self.changed(server, pin, shown))
+        }
     }
 
     fn find(&self, text: &str, server: &str) -> Result<Option<Pin>, TrustError> {
         let mut found = None;
         for (index, line) in text.lines().enumerate() {
             let line_number = index + 1;
-            let bad = || TrustError::BadLine { path: self.path.clone(), line: line_number };
+            let bad = || TrustError::BadLine {
+                path: self.path.clone(),
+                line: line_number,
+            };
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
             let mut words = line.split_whitespace();
-            let (Some(name), Some(digits), None) = (words.next(), words.next(), words.next()) else {
+            let (Some(name), Some(digits), None) = (words.next(), words.next(), words.next())
+            else {
                 return Err(bad());
             };
             let fingerprint = digits.parse().map_err(|_| bad())?;
             if name.eq_ignore_ascii_case(server) && found.is_none() {
-                found = Some(Pin { fingerprint, line: line_number });
+                found = Some(Pin {
+                    fingerprint,
+                    line: line_number,
+                });
             }
         }
         Ok(found)
@@ -168,8 +194,13 @@ impl KnownHosts {
 
     /// Held until the file that this returns is dropped.
     fn lock(&self) -> Result<File, TrustError> {
-        if let Some(directory) = self.path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-            fs::create_dir_all(directory).map_err(|error| self.io("make the directory of", error))?;
+        if let Some(directory) = self
+            .path
+            .parent()
+            .filter(|directory| !directory.as_os_str().is_empty())
+        {
+            fs::create_dir_all(directory)
+                .map_err(|error| self.io("make the directory of", error))?;
         }
         let file = File::create(self.beside("lock")).map_err(|error| self.io("lock", error))?;
         file.lock().map_err(|error| self.io("lock", error))?;
@@ -195,7 +226,11 @@ impl KnownHosts {
     }
 
     fn io(&self, what: &'static str, error: io::Error) -> TrustError {
-        TrustError::Io { what, path: self.path.clone(), error }
+        TrustError::Io {
+            what,
+            path: self.path.clone(),
+            error,
+        }
     }
 }
 
@@ -221,7 +256,13 @@ mod tests {
         let hosts = Scratch::new();
         assert_eq!(hosts.check(SERVER, ONE).expect("new"), Verdict::New);
         assert_eq!(hosts.check(SERVER, ONE).expect("known"), Verdict::Known);
-        assert_eq!(hosts.pin(SERVER).expect("readable"), Some(Pin { fingerprint: ONE, line: 1 }));
+        assert_eq!(
+            hosts.pin(SERVER).expect("readable"),
+            Some(Pin {
+                fingerprint: ONE,
+                line: 1
+            })
+        );
         assert_eq!(hosts.pin("127.0.0.1:7778").expect("readable"), None);
     }
 
@@ -232,10 +273,22 @@ mod tests {
         fs::write(hosts.path(), format!("# mine\n\n{SERVER} {ONE}\n")).expect("writable");
         let message = hosts.check(SERVER, OTHER).expect_err("changed").to_string();
         let path = hosts.path().display().to_string();
-        for part in [SERVER, &ONE.to_string(), &OTHER.to_string(), "line 3", &path] {
+        for part in [
+            SERVER,
+            &ONE.to_string(),
+            &OTHER.to_string(),
+            "line 3",
+            &path,
+        ] {
             assert!(message.contains(part), "{part} is not in: {message}");
         }
-        assert_eq!(hosts.pin(SERVER).expect("readable").map(|pin| pin.fingerprint), Some(ONE));
+        assert_eq!(
+            hosts
+                .pin(SERVER)
+                .expect("readable")
+                .map(|pin| pin.fingerprint),
+            Some(ONE)
+        );
     }
 
     #[test]
@@ -245,7 +298,10 @@ mod tests {
         fs::write(hosts.path(), format!("# mine\nelsewhere:1 {OTHER}")).expect("writable");
         hosts.check(SERVER, ONE).expect("new");
         let text = fs::read_to_string(hosts.path()).expect("readable");
-        assert_eq!(text, format!("# mine\nelsewhere:1 {OTHER}\n{SERVER} {ONE}\n"));
+        assert_eq!(
+            text,
+            format!("# mine\nelsewhere:1 {OTHER}\n{SERVER} {ONE}\n")
+        );
     }
 
     #[test]
@@ -255,7 +311,10 @@ mod tests {
             fs::create_dir_all(hosts.path().parent().expect("a directory")).expect("writable");
             fs::write(hosts.path(), format!("x:1 {ONE}\n{line}\n")).expect("writable");
             let error = hosts.check(SERVER, ONE).expect_err(line);
-            assert!(matches!(error, TrustError::BadLine { line: 2, .. }), "{error}");
+            assert!(
+                matches!(error, TrustError::BadLine { line: 2, .. }),
+                "{error}"
+            );
         }
     }
 
@@ -267,26 +326,46 @@ mod tests {
                 let hosts = &hosts;
                 scope.spawn(move || {
                     for server in 0..8 {
-                        hosts.check(&format!("host{client}-{server}:1"), ONE).expect("new");
+                        hosts
+                            .check(&format!("host{client}-{server}:1"), ONE)
+                            .expect("new");
                     }
                 });
             }
         });
-        assert_eq!(fs::read_to_string(hosts.path()).expect("readable").lines().count(), 64);
+        assert_eq!(
+            fs::read_to_string(hosts.path())
+                .expect("readable")
+                .lines()
+                .count(),
+            64
+        );
     }
 
     #[test]
     fn the_file_is_where_the_environment_says() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
-            let lookup = |name: &str| variables.iter().find(|pair| pair.0 == name).map(|pair| OsString::from(pair.1));
+            let lookup = |name: &str| {
+                variables
+                    .iter()
+                    .find(|pair| pair.0 == name)
+                    .map(|pair| OsString::from(pair.1))
+            };
             let path = KnownHosts::of_user(lookup).ok().map(|hosts| hosts.path);
             assert_eq!(path.as_deref(), expected.map(Path::new));
         };
-        let all = [("AMBIT_KNOWN_HOSTS", "/k"), ("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")];
+        let all = [
+            ("AMBIT_KNOWN_HOSTS", "/k"),
+            ("XDG_CONFIG_HOME", "/x"),
+            ("HOME", "/h"),
+        ];
         check(&all, Some("/k"));
         check(&all[1..], Some("/x/ambit/known_hosts"));
         check(&all[2..], Some("/h/.config/ambit/known_hosts"));
-        check(&[("AMBIT_KNOWN_HOSTS", ""), ("HOME", "/h")], Some("/h/.config/ambit/known_hosts"));
+        check(
+            &[("AMBIT_KNOWN_HOSTS", ""), ("HOME", "/h")],
+            Some("/h/.config/ambit/known_hosts"),
+        );
         check(&[], None);
     }
 
@@ -300,8 +379,12 @@ mod tests {
         fn new() -> Self {
             static NUMBER: AtomicU32 = AtomicU32::new(0);
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let directory = std::env::temp_dir().join(format!("ambit-trust-{}-{number}", std::process::id()));
-            Scratch { hosts: KnownHosts::at(directory.join("deep/known_hosts")), directory }
+            let directory =
+                std::env::temp_dir().join(format!("ambit-trust-{}-{number}", std::process::id()));
+            Scratch {
+                hosts: KnownHosts::at(directory.join("deep/known_hosts")),
+                directory,
+            }
         }
     }
 

@@ -1,8 +1,10 @@
 //! What it takes to save a room, and to go on from that: bytes, and time.
 //!
-//! Workload: `field` with so many wanderers after 20 s, and `cubes` with so many cubes after 20 s of two players who roll among them, driven
-//! by dice. Saving stands still between two ticks; restoring includes the start of the game. Units: bytes, microseconds, median and the
-//! longest of 50. Machine: whatever it runs on. Run with `cargo bench -p ambit-game-server --bench checkpoint`.
+//! Workload: `field` with so many wanderers after 20 s, and `cubes` with so many cubes after 20 s
+//! of two players who roll among them, driven by dice. Saving stands still between two ticks;
+//! restoring includes the start of the game. Units: bytes, microseconds, median and the longest of
+//! 50. Machine: whatever it runs on. Run with
+//! `cargo bench -p ambit-game-server --bench checkpoint`.
 
 use std::time::{Duration, Instant};
 
@@ -16,34 +18,68 @@ const TICK: Duration = Duration::from_millis(50);
 
 fn main() {
     let is_test = std::env::args().any(|argument| argument == "--test");
-    let (rounds, counts) = if is_test { (1, &[100][..]) } else { (50, &[100, 1_000, 10_000][..]) };
-    println!("| game | objects | bytes | save us p50, max | restore us p50, max |\n| --- | --- | --- | --- | --- |");
+    let (rounds, counts) = if is_test {
+        (1, &[100][..])
+    } else {
+        (50, &[100, 1_000, 10_000][..])
+    };
+    println!(
+        "| game | objects | bytes | save us p50, max | restore us p50, max |\n| --- | --- | --- | --- | --- |"
+    );
     for &count in counts {
         let side = format!("{0}x{0}", 40.0 + (count as f32).sqrt() * 4.0);
         let count = count.to_string();
-        let field = [("npcs", count.as_str()), ("size", side.as_str()), ("obstacles", "100")];
-        let cubes = [("cubes", count.as_str()), ("size", side.as_str()), ("drive", "dice")];
+        let field = [
+            ("npcs", count.as_str()),
+            ("size", side.as_str()),
+            ("obstacles", "100"),
+        ];
+        let cubes = [
+            ("cubes", count.as_str()),
+            ("size", side.as_str()),
+            ("drive", "dice"),
+        ];
         for (game, parameters) in [("field", field), ("cubes", cubes)] {
             let (header, room) = live(game, &parameters);
             let saved = room.save().expect("the shipped games can be saved");
             let save = times(rounds, || room.save());
             let restore = times(rounds, || {
-                let (config, game) = Registry::standard().prepare(&header).expect("possible parameters");
+                let (config, game) = Registry::standard()
+                    .prepare(&header)
+                    .expect("possible parameters");
                 Room::restore(config, game, &saved).expect("a saved room")
             });
             let (objects, bytes) = (room.world().len(), saved.len());
-            println!("| {game} | {objects} | {bytes} | {}, {} | {}, {} |", save.0, save.1, restore.0, restore.1);
+            println!(
+                "| {game} | {objects} | {bytes} | {}, {} | {}, {} |",
+                save.0, save.1, restore.0, restore.1
+            );
         }
     }
 }
 
 /// A room that has been played for 20 s.
 fn live(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
-    let parameters = parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let header = Header { game: game.into(), room: 1, seed: 1, capacity: 8, grace_ms: 30_000, parameters };
-    let mut room = Registry::standard().room(&header).expect("possible parameters");
-    let join =
-        |player: u32| Input::Join { client: ClientId(player), player: PlayerId(player.into()), name: "ann".into() };
+    let parameters = parameters
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let header = Header {
+        game: game.into(),
+        room: 1,
+        seed: 1,
+        capacity: 8,
+        grace_ms: 30_000,
+        parameters,
+    };
+    let mut room = Registry::standard()
+        .room(&header)
+        .expect("possible parameters");
+    let join = |player: u32| Input::Join {
+        client: ClientId(player),
+        player: PlayerId(player.into()),
+        name: "ann".into(),
+    };
     let mut inputs = vec![join(1), join(2)];
     let mut now = GameTime::ZERO;
     for _ in 0..400 {

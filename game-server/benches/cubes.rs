@@ -1,14 +1,18 @@
 //! What a step of the physics of `cubes` costs.
 //!
-//! Workload: 100 and 901 small cubes on 32 x 32 m, one metre apart, and a player who rolls among them with attract held (katamari),
-//! steered by dice; and 9,000 that sleep on 320 x 320 m. What is counted is a step of 1/60 s with its putting on the
-//! grid. Units: microseconds a step, median and 99 %; bodies awake at once. Machine: whatever it runs on.
+//! Workload: 100 and 901 small cubes on 32 x 32 m, one metre apart, and a player who rolls among
+//! them with attract held (katamari), steered by dice; and 9,000 that sleep on 320 x 320 m. What is
+//! counted is a step of 1/60 s with its putting on the grid. Units: microseconds a step, median and
+//! 99 %; bodies awake at once. Machine: whatever it runs on.
 //!
-//! Run with `cargo bench -p ambit-game-server --bench cubes`. First comes a line a scene; then criterion's own figures.
+//! Run with `cargo bench -p ambit-game-server --bench cubes`. First comes a line a scene; then
+//! criterion's own figures.
 
 use std::time::{Duration, Instant};
 
-use ambit_proto::games::cubes::{Arena, Body, CUBE, Driver, EDGE_M, FORMAT, PLAYER, Physics, control};
+use ambit_proto::games::cubes::{
+    Arena, Body, CUBE, Driver, EDGE_M, FORMAT, PLAYER, Physics, control,
+};
 use ambit_proto::keymap::{Keymap, Keys};
 use ambit_proto::space::Position;
 use criterion::Criterion;
@@ -16,7 +20,11 @@ use criterion::Criterion;
 const STEPS: u64 = 60 * 60;
 
 fn main() {
-    let mut scenes = vec![Scene::new("katamari-100", 10, 32.0), Scene::new("katamari-901", 30, 32.0), Scene::asleep()];
+    let mut scenes = vec![
+        Scene::new("katamari-100", 10, 32.0),
+        Scene::new("katamari-901", 30, 32.0),
+        Scene::asleep(),
+    ];
     if !std::env::args().any(|argument| argument == "--test") {
         for scene in &mut scenes {
             scene.print();
@@ -42,11 +50,19 @@ struct Scene {
 impl Scene {
     fn new(name: &'static str, columns: u16, edge_m: f32) -> Self {
         let mut scene = Self::with_cubes(name, columns, edge_m);
-        let pose = FORMAT.moving(Position::new(edge_m / 2.0, 1.0, 0.5), [0.0, 0.0, 0.0, 1.0], None);
+        let pose = FORMAT.moving(
+            Position::new(edge_m / 2.0, 1.0, 0.5),
+            [0.0, 0.0, 0.0, 1.0],
+            None,
+        );
         scene.player = Some((scene.physics.add(PLAYER, &pose), Driver::new(1, 0)));
         if columns == 30 {
             // With the player's own, as many as in the literature.
-            let pose = FORMAT.moving(Position::new(1.0, 1.0, EDGE_M / 2.0), [0.0, 0.0, 0.0, 1.0], None);
+            let pose = FORMAT.moving(
+                Position::new(1.0, 1.0, EDGE_M / 2.0),
+                [0.0, 0.0, 0.0, 1.0],
+                None,
+            );
             scene.physics.add(CUBE, &pose);
         }
         scene
@@ -57,14 +73,33 @@ impl Scene {
     }
 
     fn with_cubes(name: &'static str, columns: u16, edge_m: f32) -> Self {
-        let arena = Arena { width_m: edge_m, height_m: edge_m };
+        let arena = Arena {
+            width_m: edge_m,
+            height_m: edge_m,
+        };
         let mut physics = Physics::new(arena);
         let first = (edge_m - f32::from(columns - 1)) / 2.0;
         for number in 0..columns * columns {
-            let (x, y) = (first + f32::from(number % columns), first + f32::from(number / columns));
-            physics.add(CUBE, &FORMAT.moving(Position::new(x, y, EDGE_M / 2.0), [0.0, 0.0, 0.0, 1.0], None));
+            let (x, y) = (
+                first + f32::from(number % columns),
+                first + f32::from(number / columns),
+            );
+            physics.add(
+                CUBE,
+                &FORMAT.moving(
+                    Position::new(x, y, EDGE_M / 2.0),
+                    [0.0, 0.0, 0.0, 1.0],
+                    None,
+                ),
+            );
         }
-        Self { name, arena, physics, player: None, frame: 0 }
+        Self {
+            name,
+            arena,
+            physics,
+            player: None,
+            frame: 0,
+        }
     }
 
     fn step(&mut self) {
@@ -72,7 +107,13 @@ impl Scene {
             let at = FORMAT.position(&self.physics.pose(*player));
             let wandering = driver.keys(self.frame, [at.x, at.y], self.arena);
             let keys = Keymap(wandering.0 & 0b1111).with(control::ATTRACT, true);
-            self.physics.steer(*player, Keys { previous: keys, current: keys });
+            self.physics.steer(
+                *player,
+                Keys {
+                    previous: keys,
+                    current: keys,
+                },
+            );
         }
         self.frame += 1;
         self.physics.step();
@@ -88,9 +129,15 @@ impl Scene {
             awake.push(self.physics.awake().len());
         }
         let us = |time: Duration| time.as_secs_f64() * 1e6;
-        let (p50, p99) = (us(percentile(&mut times, 50)), us(percentile(&mut times, 99)));
+        let (p50, p99) = (
+            us(percentile(&mut times, 50)),
+            us(percentile(&mut times, 99)),
+        );
         let (some, many) = (percentile(&mut awake, 50), percentile(&mut awake, 99));
-        println!("{}: {p50:.0} us a step, p99 {p99:.0} us; awake {some}, p99 {many}", self.name);
+        println!(
+            "{}: {p50:.0} us a step, p99 {p99:.0} us; awake {some}, p99 {many}",
+            self.name
+        );
     }
 }
 

@@ -1,18 +1,22 @@
-//! What interest costs: a tick, a change of cell, and whether that depends on the size of the world.
+//! What interest costs: a tick, a change of cell, and whether that depends on the size of the
+//! world.
 //!
-//! Workload: walkers at 5 m/s who turn now and then, 31 to a block of 3 x 3 cells of 10 m, 20 ticks a second, zones of
-//! 1 and 2 cells, a margin of 1 m, one walker in ten a viewer's avatar. Three scenes: 10,000 walkers with 1,000
-//! viewers; 100,000 on ten times the area, with as many viewers a square metre, 10,000, and with as many in all, 1,000
-//! (then most crossings are watched by nobody). A tick is what the network half of a room does of it: tell `Interest`
-//! who has another cell and which viewer another home, and take the changes. Walking is not counted. The cost of a
-//! crossing is the tick's over the number of walkers that changed cells, so it holds its share of homes that move and
-//! of all `Enter`s and `Leave`s. Machine: whatever it runs on; what counts is the ratio.
+//! Workload: walkers at 5 m/s who turn now and then, 31 to a block of 3 x 3 cells of 10 m, 20 ticks
+//! a second, zones of 1 and 2 cells, a margin of 1 m, one walker in ten a viewer's avatar. Three
+//! scenes: 10,000 walkers with 1,000 viewers; 100,000 on ten times the area, with as many viewers a
+//! square metre, 10,000, and with as many in all, 1,000 (then most crossings are watched by
+//! nobody). A tick is what the network half of a room does of it: tell `Interest` who has another
+//! cell and which viewer another home, and take the changes. Walking is not counted. The cost of a
+//! crossing is the tick's over the number of walkers that changed cells, so it holds its share of
+//! homes that move and of all `Enter`s and `Leave`s. Machine: whatever it runs on; what counts is
+//! the ratio.
 //!
-//! Run with `cargo bench -p ambit-game-server --bench interest`. First comes a table of medians, measured side by side
-//! in two ways: "in turns", one tick of each scene after the other, so that each begins with the caches full of
-//! something else, as it does in a server that has physics and packets to do between two ticks; and "in a row", ten
-//! ticks of one scene at a time, where the small scene's data stay in the nearest caches and the large one's don't fit.
-//! Then criterion's own figures of a tick.
+//! Run with `cargo bench -p ambit-game-server --bench interest`. First comes a table of medians,
+//! measured side by side in two ways: "in turns", one tick of each scene after the other, so that
+//! each begins with the caches full of something else, as it does in a server that has physics and
+//! packets to do between two ticks; and "in a row", ten ticks of one scene at a time, where the
+//! small scene's data stay in the nearest caches and the large one's don't fit. Then criterion's
+//! own figures of a tick.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -94,12 +98,18 @@ impl Town {
     }
 
     fn add(&mut self, id: u32) {
-        let position = Position::on_ground(self.rng.f32() * self.size_m, self.rng.f32() * self.size_m);
+        let position =
+            Position::on_ground(self.rng.f32() * self.size_m, self.rng.f32() * self.size_m);
         let cell = self.grid.cell_at(position);
-        self.walkers.push(Walker { position, stride: stride(&mut self.rng), cell });
+        self.walkers.push(Walker {
+            position,
+            stride: stride(&mut self.rng),
+            cell,
+        });
         self.interest.add_object(ObjectId(u64::from(id)), 0, cell);
         if id < self.viewers {
-            self.interest.add_viewer(ClientId(id), ObjectId(u64::from(id)), cell);
+            self.interest
+                .add_viewer(ClientId(id), ObjectId(u64::from(id)), cell);
         }
     }
 
@@ -119,8 +129,13 @@ impl Town {
             }
         }
         for id in 0..self.viewers {
-            let home = self.interest.home(ClientId(id)).expect("the viewer is there");
-            let now = self.grid.home(home, self.walkers[id as usize].position, MARGIN_M);
+            let home = self
+                .interest
+                .home(ClientId(id))
+                .expect("the viewer is there");
+            let now = self
+                .grid
+                .home(home, self.walkers[id as usize].position, MARGIN_M);
             if now != home {
                 self.homes.push((ClientId(id), now));
             }
@@ -137,8 +152,13 @@ impl Town {
         for &(viewer, home) in &self.homes {
             self.interest.move_home(viewer, home);
         }
-        self.interest.settle(&|_, _| true, black_box(&mut self.changes));
-        Tick { took: start.elapsed(), crossings: self.crossings.len(), changes: self.changes.len() }
+        self.interest
+            .settle(&|_, _| true, black_box(&mut self.changes));
+        Tick {
+            took: start.elapsed(),
+            crossings: self.crossings.len(),
+            changes: self.changes.len(),
+        }
     }
 }
 
@@ -163,7 +183,11 @@ fn stride(rng: &mut fastrand::Rng) -> (f32, f32) {
 
 /// The table.
 fn compare() {
-    let mut towns = [Town::new(10_000, 1_000), Town::new(100_000, 10_000), Town::new(100_000, 1_000)];
+    let mut towns = [
+        Town::new(10_000, 1_000),
+        Town::new(100_000, 10_000),
+        Town::new(100_000, 1_000),
+    ];
     let measured = measure(&mut towns, 400, 1);
     report("in turns", &towns, &measured);
     let measured = measure(&mut towns, 40, 10);
@@ -188,14 +212,24 @@ fn report(how: &str, towns: &[Town; 3], measured: &[Vec<Tick>; 3]) {
     println!("\ninterest, ticks {how} (medians)");
     println!(
         "{:>8} {:>8} {:>15} {:>13} {:>9} {:>14} {:>12}",
-        "objects", "viewers", "crossings/tick", "changes/tick", "us/tick", "ns/crossing", "ns/change"
+        "objects",
+        "viewers",
+        "crossings/tick",
+        "changes/tick",
+        "us/tick",
+        "ns/crossing",
+        "ns/change"
     );
     let mut a_crossing = Vec::new();
     for (town, ticks) in towns.iter().zip(measured) {
-        let [crossings, changes] =
-            [median(ticks, |tick| tick.crossings as f64), median(ticks, |tick| tick.changes as f64)];
+        let [crossings, changes] = [
+            median(ticks, |tick| tick.crossings as f64),
+            median(ticks, |tick| tick.changes as f64),
+        ];
         let took_us = median(ticks, |tick| nanoseconds(tick) / 1e3);
-        let per_crossing = median(ticks, |tick| nanoseconds(tick) / tick.crossings.max(1) as f64);
+        let per_crossing = median(ticks, |tick| {
+            nanoseconds(tick) / tick.crossings.max(1) as f64
+        });
         let per_change = median(ticks, |tick| nanoseconds(tick) / tick.changes.max(1) as f64);
         println!(
             "{:>8} {:>8} {crossings:>15} {changes:>13} {took_us:>9.1} {per_crossing:>14.0} {per_change:>12.0}",
@@ -208,7 +242,10 @@ fn report(how: &str, towns: &[Town; 3], measured: &[Vec<Tick>; 3]) {
         "a crossing in the world ten times larger costs {:.2} x as much with as many viewers an area,",
         a_crossing[1] / a_crossing[0]
     );
-    println!("{:.2} x as much with as many viewers in all", a_crossing[2] / a_crossing[0]);
+    println!(
+        "{:.2} x as much with as many viewers in all",
+        a_crossing[2] / a_crossing[0]
+    );
 }
 
 fn nanoseconds(tick: &Tick) -> f64 {
@@ -223,7 +260,10 @@ fn median(ticks: &[Tick], value: impl Fn(&Tick) -> f64) -> f64 {
 
 fn criterion_ticks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("interest tick");
-    group.sample_size(20).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
+    group
+        .sample_size(20)
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(3));
     for (walkers, viewers) in [(10_000, 1_000), (100_000, 10_000), (100_000, 1_000)] {
         let mut town = Town::new(walkers, viewers);
         // Along an axis, a walker makes 2 / pi of its stride.

@@ -1,12 +1,14 @@
 //! What a room costs with many clients that all move, and what it sends.
 //!
-//! Workload, that of `tests/bench crowd` without sockets: the game `field` in which the server walks every avatar at 4 m/s
-//! (`walk=steered`: headings turn at random at each tick, told as poses; `walk=waypoints`: straight ways, told as
-//! timelines), 20 ticks a second, zones of 3 x 3 cells of 10 m, as many avatars a square metre that a client sees some 30.
-//! Each client is a link of its own: it confirms each datagram one tick later, with the keys that it sends 20 times a second.
-//! What is measured is `Room::tick`: all that a server does for a client but sockets and encryption, in time that the thread had the
-//! processor. Clients are not measured, and take the caches between two ticks as sockets do. Machine: whatever it runs on;
-//! what counts is that a client costs the same however many there are.
+//! Workload, that of `tests/bench crowd` without sockets: the game `field` in which the server
+//! walks every avatar at 4 m/s (`walk=steered`: headings turn at random at each tick, told as
+//! poses; `walk=waypoints`: straight ways, told as timelines), 20 ticks a second, zones of 3 x 3
+//! cells of 10 m, as many avatars a square metre that a client sees some 30. Each client is a link
+//! of its own: it confirms each datagram one tick later, with the keys that it sends 20 times a
+//! second. What is measured is `Room::tick`: all that a server does for a client but sockets and
+//! encryption, in time that the thread had the processor. Clients are not measured, and take the
+//! caches between two ticks as sockets do. Machine: whatever it runs on; what counts is that a
+//! client costs the same however many there are.
 //!
 //! Run with `cargo bench -p ambit-game-server --bench replication [-- 1000 [steered]]`.
 
@@ -29,11 +31,15 @@ const TICK: Duration = Duration::from_millis(50);
 const SETTLING: u32 = 100;
 /// Ticks that are measured.
 const MEASURED: u32 = 200;
-/// Edges of maps on which each of a thousand sees some 30 others: those who walk between points on the map meet in its middle.
+/// Edges of maps on which each of a thousand sees some 30 others: those who walk between points on
+/// the map meet in its middle.
 const EDGES_OF_1000_M: [(&str, f64); 2] = [("steered", 165.0), ("waypoints", 200.3)];
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
     let is_test = std::env::args().any(|argument| argument == "--test");
     let counts = match arguments.first().and_then(|count| count.parse().ok()) {
         Some(count) => vec![count],
@@ -73,7 +79,11 @@ fn measure(walk: &str, count: u32) -> String {
     let a_second = |of: fn(&RoomStats) -> u64| a_tick(of) / TICK.as_secs_f64();
     let sharing = |of: fn(&RoomStats) -> Sharing| {
         let (after, before) = (of(after), of(&before));
-        Sharing { made: after.made - before.made, used: after.used - before.used }.ratio()
+        Sharing {
+            made: after.made - before.made,
+            used: after.used - before.used,
+        }
+        .ratio()
     };
     format!(
         "| {walk} | {count} | {:.1} | {:.2}, {:.2}, {:.2} | {:.0} | {:.1} | {:.1} | \
@@ -111,7 +121,11 @@ struct Town {
 
 impl Town {
     fn new(walk: &str, count: u32) -> Self {
-        let of_1000 = EDGES_OF_1000_M.iter().find(|(other, _)| *other == walk).expect("a way to walk").1;
+        let of_1000 = EDGES_OF_1000_M
+            .iter()
+            .find(|(other, _)| *other == walk)
+            .expect("a way to walk")
+            .1;
         let edge_m = of_1000 * (f64::from(count) / 1_000.0).sqrt();
         let parameters = [
             ("size", format!("{edge_m:.1}x{edge_m:.1}")),
@@ -121,9 +135,19 @@ impl Town {
             ("npcs", "0".to_owned()),
             ("obstacles", "0".to_owned()),
         ];
-        let parameters = parameters.map(|(key, value)| (key.to_owned(), value)).into();
-        let header = Header { game: "field".to_owned(), seed: 42, capacity: count, parameters, ..Header::default() };
-        let room = Registry::standard().room(&header).expect("parameters of field");
+        let parameters = parameters
+            .map(|(key, value)| (key.to_owned(), value))
+            .into();
+        let header = Header {
+            game: "field".to_owned(),
+            seed: 42,
+            capacity: count,
+            parameters,
+            ..Header::default()
+        };
+        let room = Registry::standard()
+            .room(&header)
+            .expect("parameters of field");
         let join = |client| Input::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
@@ -132,7 +156,9 @@ impl Town {
         Town {
             room,
             now: GameTime::ZERO,
-            links: (0..count).map(|_| Link::new(LinkConfig::client())).collect(),
+            links: (0..count)
+                .map(|_| Link::new(LinkConfig::client()))
+                .collect(),
             inputs: (0..count).map(join).collect(),
             outputs: Vec::new(),
             posted: Vec::new(),
@@ -144,18 +170,31 @@ impl Town {
         self.now += TICK;
         for (client, bytes) in self.posted.drain(..) {
             let link = &mut self.links[client.0 as usize];
-            link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
+            link.handle_datagram(self.now.into(), &bytes)
+                .expect("the room's own datagram");
             while link.poll_event().is_some() {}
         }
         for (client, link) in (0..).zip(&mut self.links) {
             let mut bytes = Vec::with_capacity(64);
             let input = Some(message::Input::new(Keymap(1), self.now));
             link.write_datagram_quietly(self.now.into(), &mut bytes, |writer, _| {
-                Uplink { input, ..Uplink::default() }.wire(writer).expect("a writer refuses nothing");
+                Uplink {
+                    input,
+                    ..Uplink::default()
+                }
+                .wire(writer)
+                .expect("a writer refuses nothing");
             });
-            self.inputs.push(Input::Datagram { client: ClientId(client), at: self.now, bytes: bytes.into() });
+            self.inputs.push(Input::Datagram {
+                client: ClientId(client),
+                at: self.now,
+                bytes: bytes.into(),
+            });
         }
-        let time = timed(|| self.room.tick(self.now, &mut self.inputs, &mut self.outputs));
+        let time = timed(|| {
+            self.room
+                .tick(self.now, &mut self.inputs, &mut self.outputs)
+        });
         let datagrams = self.outputs.drain(..).filter_map(|output| match output {
             Output::Datagram { client, bytes } => Some((client, bytes)),
             _ => None,
@@ -167,8 +206,10 @@ impl Town {
     /// How many others a client follows, on average.
     fn seen(&self) -> f64 {
         let network = self.room.network();
-        let followed: usize =
-            network.viewers().map(|viewer| network.interest().followed(viewer.client).count() - 1).sum();
+        let followed: usize = network
+            .viewers()
+            .map(|viewer| network.interest().followed(viewer.client).count() - 1)
+            .sum();
         followed as f64 / self.links.len() as f64
     }
 }

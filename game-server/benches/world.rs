@@ -1,13 +1,14 @@
 //! What a tick of the world costs for each object that moves.
 //!
-//! Workload: 2,000 walkers at 4 m/s on a square map with one walker on 25 square metres, cells of 10 m, 20 ticks a second. Three scenes:
-//! paths (waypoints all over the map, a new leg whenever one ends), poses that are set at every tick, and the game `field`
-//! that steers its walkers at random (dice, sine and step included). What is counted is `begin_tick` to `finish_tick`, with
-//! the changes drained; for paths, the walk to the next waypoint is part of it. Unit: nanoseconds an object and tick. Machine: whatever
-//! it runs on.
+//! Workload: 2,000 walkers at 4 m/s on a square map with one walker on 25 square metres, cells of
+//! 10 m, 20 ticks a second. Three scenes: paths (waypoints all over the map, a new leg whenever one
+//! ends), poses that are set at every tick, and the game `field` that steers its walkers at random
+//! (dice, sine and step included). What is counted is `begin_tick` to `finish_tick`, with the
+//! changes drained; for paths, the walk to the next waypoint is part of it. Unit: nanoseconds an
+//! object and tick. Machine: whatever it runs on.
 //!
-//! Run with `cargo bench -p ambit-game-server --bench world`. First comes a line a scene, the median over ticks, with
-//! `begin_tick` alone beside it; then criterion's own figures of a tick.
+//! Run with `cargo bench -p ambit-game-server --bench world`. First comes a line a scene, the
+//! median over ticks, with `begin_tick` alone beside it; then criterion's own figures of a tick.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -29,7 +30,11 @@ const EDGE_M: f32 = 223.6;
 const SPEED_M_PER_S: f32 = 4.0;
 const TICK: Duration = Duration::from_millis(50);
 const TICKS: usize = 2_000;
-const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const FORMAT: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--test") {
@@ -48,7 +53,11 @@ fn main() {
 }
 
 fn scenes() -> [Scene; 3] {
-    [Scene::new("paths", Box::new(Paths::default())), Scene::new("poses", Box::new(Poses::default())), Scene::steered()]
+    [
+        Scene::new("paths", Box::new(Paths::default())),
+        Scene::new("poses", Box::new(Poses::default())),
+        Scene::steered(),
+    ]
 }
 
 /// A game and its world.
@@ -62,9 +71,19 @@ struct Scene {
 
 impl Scene {
     fn new(name: &'static str, game: Box<dyn Game>) -> Self {
-        let config = RoomConfig { width: EDGE_M, height: EDGE_M, ..RoomConfig::default() };
+        let config = RoomConfig {
+            width: EDGE_M,
+            height: EDGE_M,
+            ..RoomConfig::default()
+        };
         let world = World::new(&config, game.schema());
-        let mut scene = Self { name, world, game, now: GameTime::ZERO, changes: Vec::new() };
+        let mut scene = Self {
+            name,
+            world,
+            game,
+            now: GameTime::ZERO,
+            changes: Vec::new(),
+        };
         scene.game.start(&mut scene.world);
         for player in 0..OBJECTS {
             scene.game.join(&mut scene.world, PlayerId(player), "");
@@ -74,7 +93,10 @@ impl Scene {
     }
 
     fn steered() -> Self {
-        Self::new("steered", Box::new(Field::new(0, 0).with_walk(Walk::Steered)))
+        Self::new(
+            "steered",
+            Box::new(Field::new(0, 0).with_walk(Walk::Steered)),
+        )
     }
 
     /// How long `begin_tick` took, and how long the tick.
@@ -98,7 +120,10 @@ impl Scene {
             times[times.len() / 2].as_nanos() as f64 / OBJECTS as f64
         };
         let (begun, whole) = (median(&mut begun), median(&mut whole));
-        println!("{:8} {begun:6.1} ns an object in begin_tick, {whole:6.1} ns in the whole tick", self.name);
+        println!(
+            "{:8} {begun:6.1} ns an object in begin_tick, {whole:6.1} ns in the whole tick",
+            self.name
+        );
     }
 }
 
@@ -158,9 +183,20 @@ impl Game for Poses {
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
         let place = somewhere(world);
-        let walker = world.spawn(0, vec![Component::Pose(FORMAT.pose(place, 0.0, SPEED_M_PER_S))]);
+        let walker = world.spawn(
+            0,
+            vec![Component::Pose(FORMAT.pose(place, 0.0, SPEED_M_PER_S))],
+        );
         let step = SPEED_M_PER_S * TICK.as_secs_f32();
-        self.walkers.push((walker, place, if world.rng().bool() { [step, 0.0] } else { [0.0, step] }));
+        self.walkers.push((
+            walker,
+            place,
+            if world.rng().bool() {
+                [step, 0.0]
+            } else {
+                [0.0, step]
+            },
+        ));
         walker
     }
 
@@ -184,9 +220,16 @@ impl Game for Poses {
 }
 
 fn schema(codec: Codec) -> Schema {
-    let kind =
-        Kind { name: "walker".into(), components: vec![ComponentSpec::public("place", codec)], ..Kind::default() };
-    Schema { game: "bench".into(), kinds: vec![kind], ..Schema::default() }
+    let kind = Kind {
+        name: "walker".into(),
+        components: vec![ComponentSpec::public("place", codec)],
+        ..Kind::default()
+    };
+    Schema {
+        game: "bench".into(),
+        kinds: vec![kind],
+        ..Schema::default()
+    }
 }
 
 fn somewhere(world: &mut World) -> Position {

@@ -1,9 +1,11 @@
 //! Runs a recording (`--record`) again: the same room, bit by bit, as fast as it goes.
 //!
-//! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints what the room was, how long it ran and a
-//! hash of all that came out. A room that panicked panics again, at the same tick, under a debugger if you like.
+//! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints what the
+//! room was, how long it ran and a hash of all that came out. A room that panicked panics again, at
+//! the same tick, under a debugger if you like.
 //!
-//! `DIR/room-1.kept` is what is left of a room that killed its hosts: it goes on from there as at the next host, for ten seconds.
+//! `DIR/room-1.kept` is what is left of a room that killed its hosts: it goes on from there as at
+//! the next host, for ten seconds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -23,7 +25,10 @@ fn main() -> ExitCode {
         eprintln!("usage: replay FILE.rec|FILE.kept");
         return ExitCode::from(2);
     };
-    let replayed = if Path::new(&path).extension().is_some_and(|extension| extension == "kept") {
+    let replayed = if Path::new(&path)
+        .extension()
+        .is_some_and(|extension| extension == "kept")
+    {
         go_on(&path)
     } else {
         replay(&path)
@@ -49,7 +54,10 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     });
-    println!("{last} ms of room time; the datagrams' hash is {:016x}", hash.finish());
+    println!(
+        "{last} ms of room time; the datagrams' hash is {:016x}",
+        hash.finish()
+    );
     let room = result?;
     println!("{:?}", room.stats());
     Ok(())
@@ -71,6 +79,10 @@ fn go_on(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let (config, game) = Registry::standard().prepare(&header)?;
     let until = GameTime::from_micros(resume.now_us) + Duration::from_secs(10);
     let room = keeper::take_up(config, game, || until, &resume)?;
-    println!("went on until {:?}, with {} objects", room.last_tick(), room.world().len());
+    println!(
+        "went on until {:?}, with {} objects",
+        room.last_tick(),
+        room.world().len()
+    );
     Ok(())
 }

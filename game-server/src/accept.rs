@@ -1,8 +1,9 @@
 //! The door: from a packet that asks for a connection to a connection with its protocol.
 //!
-//! Bounded in number, for all together and for each address, and in time: a handshake costs a signature, so that whoever
-//! only begins them must not keep others out. Above half of a bound an address has to prove itself first (QUIC's retry), so
-//! that nobody fills another one's share from a forged address; above the bound new ones are refused.
+//! Bounded in number, for all together and for each address, and in time: a handshake costs a
+//! signature, so that whoever only begins them must not keep others out. Above half of a bound an
+//! address has to prove itself first (QUIC's retry), so that nobody fills another one's share from
+//! a forged address; above the bound new ones are refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,7 +17,8 @@ use crate::places::{Full, Place, Places};
 /// Handshakes under way. One takes about half a millisecond of work and one round trip.
 const HANDSHAKES: usize = 2_048;
 
-/// Those of one address: as many as bots on one machine, or players behind one router, begin at a time.
+/// Those of one address: as many as bots on one machine, or players behind one router, begin at a
+/// time.
 const HANDSHAKES_PER_ADDRESS: usize = 512;
 
 /// How long a handshake may take: four round trips on a bad line with two losses.
@@ -38,7 +40,10 @@ impl DoorCounters {
     pub fn drops(&self) -> [(&'static str, u64); 3] {
         [
             ("handshakes/full", self.refused.load(Relaxed)),
-            ("handshakes/address_full", self.refused_address.load(Relaxed)),
+            (
+                "handshakes/address_full",
+                self.refused_address.load(Relaxed),
+            ),
             ("handshakes/failed", self.failed.load(Relaxed)),
         ]
     }
@@ -52,8 +57,8 @@ impl DoorCounters {
     }
 }
 
-/// Takes connections until the endpoint is closed; each is handed to `serve` with its protocol (ALPN), in a task of its
-/// own.
+/// Takes connections until the endpoint is closed; each is handed to `serve` with its protocol
+/// (ALPN), in a task of its own.
 pub async fn accept<F, S>(endpoint: Endpoint, counters: Arc<DoorCounters>, serve: F)
 where
     F: Fn(Connection, Vec<u8>) -> S + Clone + Send + 'static,
@@ -66,7 +71,8 @@ where
                 counters.refuse(full);
                 incoming.refuse();
             }
-            // The client comes again at once with a proof of its address; an error means that it is gone.
+            // The client comes again at once with a proof of its address; an error means that it is
+            // gone.
             Ok(place) if place.crowded() && incoming.may_retry() => {
                 let _ = incoming.retry();
             }

@@ -1,10 +1,12 @@
 //! The actix actor around one room.
 //!
-//! Ticks, connections and the WorldServer's wishes come in through a bounded mailbox, datagrams through the room's inbox;
-//! what the room says is carried to the connections and to the WorldServer. All that decides is in `room`.
+//! Ticks, connections and the WorldServer's wishes come in through a bounded mailbox, datagrams
+//! through the room's inbox; what the room says is carried to the connections and to the
+//! WorldServer. All that decides is in `room`.
 //!
-//! What always holds: a panic of the room ends this room and nothing else. It owns no lock, thread or handle that
-//! somebody waits for, so it is dropped, its players are told, and the WorldServer gets `RoomClosed`.
+//! What always holds: a panic of the room ends this room and nothing else. It owns no lock, thread
+//! or handle that somebody waits for, so it is dropped, its players are told, and the WorldServer
+//! gets `RoomClosed`.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,11 +37,12 @@ use crate::room_files::RoomFiles;
 use crate::stats::RoomStats;
 use crate::ticket::Ticket;
 
-/// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its turn with the rest.
+/// Messages that may wait for a room: at most 3 ticks, and each connection's task waits for its
+/// turn with the rest.
 pub(crate) const MAILBOX: usize = 64;
 
-/// How long a client whose player has gone to another map may stay connected: its ticket there may take as long as the lobby needs for
-/// another host.
+/// How long a client whose player has gone to another map may stay connected: its ticket there may
+/// take as long as the lobby needs for another host.
 const GO_WITHIN: Duration = Duration::from_secs(20);
 
 /// It is time for a tick.
@@ -80,7 +83,8 @@ pub(crate) struct AskCommands(pub(crate) ClientId);
 pub(crate) struct Remove {
     pub(crate) player: PlayerId,
     pub(crate) reason: ErrorCode,
-    /// Tickets up to this serial are void. Who came with a newer one has come back since, and stays.
+    /// Tickets up to this serial are void. Who came with a newer one has come back since, and
+    /// stays.
     pub(crate) void_tickets_until: u64,
 }
 
@@ -144,7 +148,10 @@ pub(crate) struct Setup {
     pub(crate) keeper: Option<Keeper>,
     pub(crate) clock: RoomClock,
     pub(crate) pulse: Arc<Pulse>,
-    #[expect(dead_code, reason = "counts the room at its arbiter for as long as it is kept")]
+    #[expect(
+        dead_code,
+        reason = "counts the room at its arbiter for as long as it is kept"
+    )]
     pub(crate) place: Place,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) outlet: Outlet,
@@ -199,17 +206,41 @@ impl GameServer {
                     }
                 }
                 Output::Deaf { client } => {
-                    self.part(client, ErrorCode::SlowReader, "nothing was confirmed for too long");
+                    self.part(
+                        client,
+                        ErrorCode::SlowReader,
+                        "nothing was confirmed for too long",
+                    );
                 }
-                Output::Superseded { client } => self.part(client, ErrorCode::TakenOver, "the player came in again"),
+                Output::Superseded { client } => {
+                    self.part(client, ErrorCode::TakenOver, "the player came in again")
+                }
                 Output::PlayerOut { player, reason } => self.tell_player_out(player, reason),
-                Output::AtGate { player, map, at, from } => crossings.push(self.at_gate(player, map, at, from)),
-                Output::Departed { player, number, carried } => {
-                    let departed = Departed { room: self.setup.id.0, player: player.0, number, carried };
+                Output::AtGate {
+                    player,
+                    map,
+                    at,
+                    from,
+                } => crossings.push(self.at_gate(player, map, at, from)),
+                Output::Departed {
+                    player,
+                    number,
+                    carried,
+                } => {
+                    let departed = Departed {
+                        room: self.setup.id.0,
+                        player: player.0,
+                        number,
+                        carried,
+                    };
                     crossings.push(host_to_world::Body::Departed(departed));
                 }
                 Output::Arrived { player, number } => {
-                    let arrived = proto::Arrived { room: self.setup.id.0, player: player.0, number };
+                    let arrived = proto::Arrived {
+                        room: self.setup.id.0,
+                        player: player.0,
+                        number,
+                    };
                     crossings.push(host_to_world::Body::Arrived(arrived));
                 }
                 Output::Elsewhere { client } => {
@@ -220,11 +251,28 @@ impl GameServer {
                 Output::Finished => self.finish(ErrorCode::RoomClosed, "the game is over", ctx),
             }
         }
-        let Setup { id, room, keeper, shared, outlet, .. } = &mut self.setup;
-        let tick = keeper.as_ref().and_then(|keeper| keeper.tick(*id, room, now));
-        outlet.flush(tick.map_or(0, |tick| shared.tell_tick(tick)), &shared.counters);
-        if let Some(saved) = keeper.as_mut().and_then(|keeper| keeper.save(*id, room, now)) {
-            shared.tell(HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) });
+        let Setup {
+            id,
+            room,
+            keeper,
+            shared,
+            outlet,
+            ..
+        } = &mut self.setup;
+        let tick = keeper
+            .as_ref()
+            .and_then(|keeper| keeper.tick(*id, room, now));
+        outlet.flush(
+            tick.map_or(0, |tick| shared.tell_tick(tick)),
+            &shared.counters,
+        );
+        if let Some(saved) = keeper
+            .as_mut()
+            .and_then(|keeper| keeper.save(*id, room, now))
+        {
+            shared.tell(HostToWorld {
+                body: Some(host_to_world::Body::RoomSaved(saved)),
+            });
         }
         // Now a WorldServer that hears of it has what was taken, too.
         for body in crossings {
@@ -234,43 +282,85 @@ impl GameServer {
         self.report();
     }
 
-    /// Everything that arrived since the last time. Of clients that are gone there may be some; the room does not know them.
+    /// Everything that arrived since the last time. Of clients that are gone there may be some; the
+    /// room does not know them.
     fn gather(&mut self) {
         self.setup.inbox.swap(&mut self.arrived);
-        let datagrams = self.arrived.drain(..).map(|(client, at, bytes)| Input::Datagram { client, at, bytes });
+        let datagrams = self
+            .arrived
+            .drain(..)
+            .map(|(client, at, bytes)| Input::Datagram { client, at, bytes });
         self.inputs.extend(datagrams);
     }
 
-    #[expect(clippy::disallowed_methods, reason = "how long a tick takes is measured here")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how long a tick takes is measured here"
+    )]
     fn run(&mut self, now: GameTime, late: Duration) -> Result<(), Box<dyn Any + Send>> {
         let started = Instant::now();
-        let ran = catch_unwind(AssertUnwindSafe(|| self.setup.room.tick(now, &mut self.inputs, &mut self.outputs)));
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            self.setup
+                .room
+                .tick(now, &mut self.inputs, &mut self.outputs)
+        }));
         self.setup.shared.counters.ticked(started.elapsed(), late);
         ran
     }
 
     fn attach(&mut self, client: ClientId, ticket: Ticket, line: Line) {
-        let Ticket { player, name, serial, .. } = ticket;
+        let Ticket {
+            player,
+            name,
+            serial,
+            ..
+        } = ticket;
         // The player may have left while this was waiting for its turn.
         if self.setup.shared.is_void(self.setup.id, player, serial) {
             let error = codes::error(ErrorCode::NotInRoom, "you have left this room");
-            self.last_words(&line, game_to_client::Body::Error(error), ErrorCode::NotInRoom);
+            self.last_words(
+                &line,
+                game_to_client::Body::Error(error),
+                ErrorCode::NotInRoom,
+            );
             return;
         }
         if self.setup.room.avatar(player).is_none() && self.seats_taken() >= self.setup.capacity {
-            let error = codes::error(ErrorCode::RoomFull, format!("the room has {} seats", self.setup.capacity));
-            self.last_words(&line, game_to_client::Body::Error(error), ErrorCode::RoomFull);
+            let error = codes::error(
+                ErrorCode::RoomFull,
+                format!("the room has {} seats", self.setup.capacity),
+            );
+            self.last_words(
+                &line,
+                game_to_client::Body::Error(error),
+                ErrorCode::RoomFull,
+            );
             return;
         }
-        self.say(&line, Control::Message(GameToClient { body: Some(game_to_client::Body::Joined(self.joined())) }));
-        self.clients.insert(client, Client { player, serial, line });
-        self.inputs.push(Input::Join { client, player, name });
+        self.say(
+            &line,
+            Control::Message(GameToClient {
+                body: Some(game_to_client::Body::Joined(self.joined())),
+            }),
+        );
+        self.clients.insert(
+            client,
+            Client {
+                player,
+                serial,
+                line,
+            },
+        );
+        self.inputs.push(Input::Join {
+            client,
+            player,
+            name,
+        });
     }
 
     /// Seats of the room, and of those who came since the last tick.
     fn seats_taken(&self) -> u32 {
-        let is_new =
-            |input: &&Input| matches!(input, Input::Join { player, .. } if self.setup.room.avatar(*player).is_none());
+        let is_new = |input: &&Input| matches!(input, Input::Join { player, .. } if self.setup.room.avatar(*player).is_none());
         self.setup.room.stats().players + self.inputs.iter().filter(is_new).count() as u32
     }
 
@@ -301,21 +391,45 @@ impl GameServer {
     }
 
     fn leave(&mut self, client: ClientId) {
-        let Some(&Client { player, .. }) = self.clients.get(&client) else { return };
-        self.remove(player, ErrorCode::ErrorUnspecified, "you have left the game");
+        let Some(&Client { player, .. }) = self.clients.get(&client) else {
+            return;
+        };
+        self.remove(
+            player,
+            ErrorCode::ErrorUnspecified,
+            "you have left the game",
+        );
         self.tell_player_out(player, ErrorCode::ErrorUnspecified);
     }
 
     fn remove(&mut self, player: PlayerId, reason: ErrorCode, message: &str) {
-        while let Some((&client, _)) = self.clients.iter().find(|(_, client)| client.player == player) {
+        while let Some((&client, _)) = self
+            .clients
+            .iter()
+            .find(|(_, client)| client.player == player)
+        {
             self.part(client, reason, message);
         }
         self.inputs.push(Input::Remove { player });
     }
 
-    fn at_gate(&self, player: PlayerId, map: u32, at: Position, from: Position) -> host_to_world::Body {
+    fn at_gate(
+        &self,
+        player: PlayerId,
+        map: u32,
+        at: Position,
+        from: Position,
+    ) -> host_to_world::Body {
         let (room, player) = (self.setup.id.0, player.0);
-        host_to_world::Body::AtGate(AtGate { room, player, map, x: at.x, y: at.y, from_x: from.x, from_y: from.y })
+        host_to_world::Body::AtGate(AtGate {
+            room,
+            player,
+            map,
+            x: at.x,
+            y: at.y,
+            from_x: from.x,
+            from_y: from.y,
+        })
     }
 
     /// Clients that have not gone by themselves.
@@ -349,20 +463,39 @@ impl GameServer {
     }
 
     fn tell_player_out(&self, player: PlayerId, reason: ErrorCode) {
-        let out = PlayerOut { room: self.setup.id.0, player: player.0, reason: reason.into() };
-        self.setup.shared.tell(HostToWorld { body: Some(host_to_world::Body::PlayerOut(out)) });
+        let out = PlayerOut {
+            room: self.setup.id.0,
+            player: player.0,
+            reason: reason.into(),
+        };
+        self.setup.shared.tell(HostToWorld {
+            body: Some(host_to_world::Body::PlayerOut(out)),
+        });
     }
 
     fn crash(&mut self, panic: &(dyn Any + Send), ctx: &mut Context<Self>) {
         let message = panic_message(panic);
-        tracing::error!(room = self.setup.id.0, "the room's code panicked, the room is closed: {message}");
-        self.finish(ErrorCode::RoomCrashed, "the room crashed; this is a fault of the game's code", ctx);
+        tracing::error!(
+            room = self.setup.id.0,
+            "the room's code panicked, the room is closed: {message}"
+        );
+        self.finish(
+            ErrorCode::RoomCrashed,
+            "the room crashed; this is a fault of the game's code",
+            ctx,
+        );
     }
 
     /// The room ends by itself.
     fn finish(&mut self, reason: ErrorCode, message: &str, ctx: &mut Context<Self>) {
-        let closed = RoomClosed { room: self.setup.id.0, reason: reason.into(), message: message.into() };
-        self.setup.shared.tell(HostToWorld { body: Some(host_to_world::Body::RoomClosed(closed)) });
+        let closed = RoomClosed {
+            room: self.setup.id.0,
+            reason: reason.into(),
+            message: message.into(),
+        };
+        self.setup.shared.tell(HostToWorld {
+            body: Some(host_to_world::Body::RoomClosed(closed)),
+        });
         self.close(reason, message, ctx);
     }
 
@@ -378,10 +511,16 @@ impl GameServer {
     fn report(&mut self) {
         let stats = self.setup.room.stats();
         self.setup.shared.counters.advance(&self.reported, stats);
-        self.setup.shared.counters.skipped(self.setup.pulse.take_skipped());
+        self.setup
+            .shared
+            .counters
+            .skipped(self.setup.pulse.take_skipped());
         if let Some(inlet) = self.setup.shared.rooms.get(&self.setup.id) {
             inlet.set_players(stats.players);
-            if stats.ticks.is_multiple_of(u64::from(self.setup.room.config().tick_hz)) {
+            if stats
+                .ticks
+                .is_multiple_of(u64::from(self.setup.room.config().tick_hz))
+            {
                 inlet.set_load(self.setup.room.loads().regions());
             }
         }
@@ -391,7 +530,8 @@ impl GameServer {
 
 fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a text")
 }
 
 impl Actor for GameServer {
@@ -442,9 +582,15 @@ impl Handler<AskCommands> for GameServer {
     type Result = ();
 
     fn handle(&mut self, AskCommands(client): AskCommands, _: &mut Self::Context) {
-        let Some(Client { player, line, .. }) = self.clients.get(&client) else { return };
+        let Some(Client { player, line, .. }) = self.clients.get(&client) else {
+            return;
+        };
         let done = self.setup.room.done(*player).unwrap_or_default();
-        let told = GameToClient { body: Some(game_to_client::Body::Commands(control_stream::commands(done))) };
+        let told = GameToClient {
+            body: Some(game_to_client::Body::Commands(control_stream::commands(
+                done,
+            ))),
+        };
         self.say(line, Control::Message(told));
     }
 }
@@ -453,8 +599,13 @@ impl Handler<Remove> for GameServer {
     type Result = ();
 
     fn handle(&mut self, order: Remove, _: &mut Self::Context) {
-        let Remove { player, reason, void_tickets_until } = order;
-        let is_back = |client: &Client| client.player == player && client.serial > void_tickets_until;
+        let Remove {
+            player,
+            reason,
+            void_tickets_until,
+        } = order;
+        let is_back =
+            |client: &Client| client.player == player && client.serial > void_tickets_until;
         if !self.clients.values().any(is_back) {
             self.remove(player, reason, "you are out of the room");
         }
@@ -472,7 +623,14 @@ impl Handler<Crossing> for GameServer {
 impl Handler<Muster> for GameServer {
     type Result = ();
 
-    fn handle(&mut self, Muster { members, void_tickets_until }: Muster, ctx: &mut Self::Context) {
+    fn handle(
+        &mut self,
+        Muster {
+            members,
+            void_tickets_until,
+        }: Muster,
+        ctx: &mut Self::Context,
+    ) {
         let (mut gone, mut renamed) = (BTreeSet::new(), Vec::new());
         for change in keeper::changes(&self.setup.room, Some(&members)) {
             match change {
@@ -483,10 +641,22 @@ impl Handler<Muster> for GameServer {
         }
         // Those too who have just come in, and whom no tick has seated yet.
         let here: BTreeSet<PlayerId> = self.clients.values().map(|client| client.player).collect();
-        let sits = |player: &PlayerId| members.members.iter().any(|member| member.player == player.0);
+        let sits = |player: &PlayerId| {
+            members
+                .members
+                .iter()
+                .any(|member| member.player == player.0)
+        };
         gone.extend(here.into_iter().filter(|player| !sits(player)));
         for player in gone {
-            self.handle(Remove { player, reason: ErrorCode::ErrorUnspecified, void_tickets_until }, ctx);
+            self.handle(
+                Remove {
+                    player,
+                    reason: ErrorCode::ErrorUnspecified,
+                    void_tickets_until,
+                },
+                ctx,
+            );
         }
         self.inputs.extend(renamed);
     }
@@ -504,11 +674,22 @@ impl Handler<HandOver> for GameServer {
     type Result = ();
 
     fn handle(&mut self, _: HandOver, ctx: &mut Self::Context) {
-        let Setup { id, room, keeper, shared, pulse, outlet, .. } = &mut self.setup;
+        let Setup {
+            id,
+            room,
+            keeper,
+            shared,
+            pulse,
+            outlet,
+            ..
+        } = &mut self.setup;
         pulse.stop();
         let mut last = Vec::new();
         if catch_unwind(AssertUnwindSafe(|| room.part(&mut last))).is_err() {
-            tracing::error!(room = id.0, "the room's last words are left unsaid: its game has failed");
+            tracing::error!(
+                room = id.0,
+                "the room's last words are left unsaid: its game has failed"
+            );
         }
         for output in last {
             if let Output::Datagram { client, bytes } = output
@@ -521,11 +702,17 @@ impl Handler<HandOver> for GameServer {
         if let (Some(keeper), Some(last)) = (keeper, room.last_tick()) {
             keeper.hurry();
             if let Some(saved) = keeper.save(*id, room, last) {
-                shared.tell(HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) });
+                shared.tell(HostToWorld {
+                    body: Some(host_to_world::Body::RoomSaved(saved)),
+                });
             }
         }
-        // Connections stay as they are until the process is gone: their clients are called elsewhere meanwhile.
-        std::mem::forget((std::mem::take(&mut self.clients), std::mem::take(&mut self.elsewhere)));
+        // Connections stay as they are until the process is gone: their clients are called
+        // elsewhere meanwhile.
+        std::mem::forget((
+            std::mem::take(&mut self.clients),
+            std::mem::take(&mut self.elsewhere),
+        ));
         ctx.stop();
     }
 }

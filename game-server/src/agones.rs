@@ -1,8 +1,8 @@
 //! The host as a `GameServer` of Agones (`--agones`).
 //!
-//! A shell: it asks the [`report`] what to tell, has the [`sidecar`] told, and puts the news in the log. Whatever the
-//! sidecar does costs the rooms nothing: this is a task of its own, which nobody waits for but a host that has no address
-//! yet, and at the end.
+//! A shell: it asks the [`report`] what to tell, has the [`sidecar`] told, and puts the news in the
+//! log. Whatever the sidecar does costs the rooms nothing: this is a task of its own, which nobody
+//! waits for but a host that has no address yet, and at the end.
 
 mod report;
 mod sidecar;
@@ -35,16 +35,26 @@ pub(crate) struct Agones {
 }
 
 impl Agones {
-    /// Begins to talk to the sidecar that the environment names. With `needs_place` it is asked until it knows where players
-    /// reach this server.
+    /// Begins to talk to the sidecar that the environment names. With `needs_place` it is asked
+    /// until it knows where players reach this server.
     pub(crate) fn start(needs_place: bool) -> anyhow::Result<Self> {
         let sidecar = Sidecar::from_environment()?;
         let (host, load) = watch::channel(None);
         let (placed, place) = watch::channel(None);
         let end = CancellationToken::new();
-        let talk = Talk { clock: Clock::start(), sidecar, placed, calls: JoinSet::new() };
+        let talk = Talk {
+            clock: Clock::start(),
+            sidecar,
+            placed,
+            calls: JoinSet::new(),
+        };
         let task = tokio::spawn(talk.run(needs_place, load, end.clone()));
-        Ok(Self { host, place, end, task })
+        Ok(Self {
+            host,
+            place,
+            end,
+            task,
+        })
     }
 
     /// Where players reach this server, as soon as the sidecar knows.
@@ -69,7 +79,10 @@ impl Agones {
     pub(crate) async fn end(self) {
         self.end.cancel();
         if tokio::time::timeout(END_WITHIN, self.task).await.is_err() {
-            tracing::warn!("Agones did not take note of this server's end within {} s", END_WITHIN.as_secs());
+            tracing::warn!(
+                "Agones did not take note of this server's end within {} s",
+                END_WITHIN.as_secs()
+            );
         }
     }
 }
@@ -82,7 +95,12 @@ struct Talk {
 }
 
 impl Talk {
-    async fn run(mut self, needs_place: bool, host: watch::Receiver<Option<GameHost>>, end: CancellationToken) {
+    async fn run(
+        mut self,
+        needs_place: bool,
+        host: watch::Receiver<Option<GameHost>>,
+        end: CancellationToken,
+    ) {
         let mut report = Report::new(self.clock.now(), needs_place);
         let mut looks = tokio::time::interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -91,7 +109,9 @@ impl Talk {
             while let Some(call) = report.poll_call(self.clock.now()) {
                 self.make(call);
             }
-            let wait = report.next_deadline().map_or(LOOK_EVERY, |due| due.since(self.clock.now()));
+            let wait = report
+                .next_deadline()
+                .map_or(LOOK_EVERY, |due| due.since(self.clock.now()));
             tokio::select! {
                 Some(done) = self.calls.join_next() => {
                     let (call, result) = done.expect("a call does not panic");
@@ -116,7 +136,11 @@ impl Talk {
         tracing::trace!(?call, "to Agones");
         let (sidecar, placed) = (self.sidecar.clone(), self.placed.clone());
         self.calls.spawn(async move {
-            let result = if call == Call::Look { look(&sidecar, &placed).await } else { sidecar.tell(call).await };
+            let result = if call == Call::Look {
+                look(&sidecar, &placed).await
+            } else {
+                sidecar.tell(call).await
+            };
             (call, result)
         });
     }
@@ -129,7 +153,9 @@ impl Talk {
                 self.sidecar.port()
             ),
             News::Found => tracing::info!("Agones' sidecar is there"),
-            News::Fails(kind, why) => tracing::warn!("Agones does not take {kind}: {why}{}", advice(kind)),
+            News::Fails(kind, why) => {
+                tracing::warn!("Agones does not take {kind}: {why}{}", advice(kind))
+            }
             News::Works(Kind::Ready) => tracing::info!("Agones knows that this server is ready"),
             News::Works(Kind::Shutdown) => tracing::info!("Agones knows that this server ends"),
             News::Works(kind) => tracing::info!("Agones takes {kind}"),
@@ -145,17 +171,28 @@ fn advice(kind: Kind) -> &'static str {
 }
 
 /// Asks for this server's place; names are looked up.
-async fn look(sidecar: &Sidecar, placed: &watch::Sender<Option<SocketAddr>>) -> Result<Answer, Trouble> {
+async fn look(
+    sidecar: &Sidecar,
+    placed: &watch::Sender<Option<SocketAddr>>,
+) -> Result<Answer, Trouble> {
     let server = sidecar.look().await?;
     let mut found = false;
     if let Some((name, port)) = server.place() {
-        let refused = |why: String| Trouble::Refused(format!("its address '{name}' leads nowhere: {why}"));
-        let mut addresses = tokio::net::lookup_host((name, port)).await.map_err(|error| refused(error.to_string()))?;
-        let address = addresses.next().ok_or_else(|| refused("no such name".into()))?;
+        let refused =
+            |why: String| Trouble::Refused(format!("its address '{name}' leads nowhere: {why}"));
+        let mut addresses = tokio::net::lookup_host((name, port))
+            .await
+            .map_err(|error| refused(error.to_string()))?;
+        let address = addresses
+            .next()
+            .ok_or_else(|| refused("no such name".into()))?;
         placed.send_replace(Some(address));
         found = true;
     }
-    Ok(Answer::GameServer { placed: found, health_period: server.health_period() })
+    Ok(Answer::GameServer {
+        placed: found,
+        health_period: server.health_period(),
+    })
 }
 
 /// Counts from its start.

@@ -1,11 +1,13 @@
 //! Control messages over whatever carries bytes.
 //!
-//! prost messages go in on one end and come out on the other: behind lengths on a byte stream (QUIC, a child's standard
-//! input and output), or by a channel within one process. The two ends of the host protocol, `WorldEnd` and `HostEnd`,
-//! look the same for every carrier, so that neither side knows where the other runs.
+//! prost messages go in on one end and come out on the other: behind lengths on a byte stream
+//! (QUIC, a child's standard input and output), or by a channel within one process. The two ends of
+//! the host protocol, `WorldEnd` and `HostEnd`, look the same for every carrier, so that neither
+//! side knows where the other runs.
 //!
-//! What always holds: no frame above the reader's bound is kept in memory; a frame that does not decode is reported and
-//! the next one is read; `FrameReader::next` loses nothing when its future is dropped.
+//! What always holds: no frame above the reader's bound is kept in memory; a frame that does not
+//! decode is reported and the next one is read; `FrameReader::next` loses nothing when its future
+//! is dropped.
 
 use std::io;
 
@@ -16,8 +18,9 @@ use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
 
-/// Messages that may wait each way between a WorldServer and a host. Who lets the other side's queue fill up is taken for
-/// dead: nothing is dropped, the link ends. Statistics alone are left out when there is no room, since newer ones follow.
+/// Messages that may wait each way between a WorldServer and a host. Who lets the other side's
+/// queue fill up is taken for dead: nothing is dropped, the link ends. Statistics alone are left
+/// out when there is no room, since newer ones follow.
 pub const HOST_QUEUE: usize = 4_096;
 
 /// Bytes read from a stream at a time.
@@ -50,7 +53,11 @@ pub struct FrameReader<R> {
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads from `input`, frames of at most `max_bytes`.
     pub fn new(input: R, max_bytes: usize) -> Self {
-        Self { input, decoder: FrameDecoder::new(max_bytes), buffer: BytesMut::new() }
+        Self {
+            input,
+            decoder: FrameDecoder::new(max_bytes),
+            buffer: BytesMut::new(),
+        }
     }
 
     /// Frames that follow may have as many bytes.
@@ -78,7 +85,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             self.buffer.clear();
             self.buffer.reserve(READ_BYTES);
             if self.input.read_buf(&mut self.buffer).await? == 0 {
-                return if self.decoder.is_at_boundary() { Ok(None) } else { Err(FrameError::Cut) };
+                return if self.decoder.is_at_boundary() {
+                    Ok(None)
+                } else {
+                    Err(FrameError::Cut)
+                };
             }
             self.decoder.push(&self.buffer);
         }
@@ -105,11 +116,21 @@ pub struct HostEnd {
 pub fn host_link() -> (WorldEnd, HostEnd) {
     let (commands_in, commands_out) = mpsc::channel(HOST_QUEUE);
     let (news_in, news_out) = mpsc::channel(HOST_QUEUE);
-    (WorldEnd { commands: commands_in, news: news_out }, HostEnd { commands: commands_out, news: news_in })
+    (
+        WorldEnd {
+            commands: commands_in,
+            news: news_out,
+        },
+        HostEnd {
+            commands: commands_out,
+            news: news_in,
+        },
+    )
 }
 
-/// A link over bytes, seen from the host: carries until the stream or the returned end is gone. `written` is told the serial of each
-/// `RoomTick` that has left this process, if that is enough to know.
+/// A link over bytes, seen from the host: carries until the stream or the returned end is gone.
+/// `written` is told the serial of each `RoomTick` that has left this process, if that is enough to
+/// know.
 pub fn host_end_over<R, W>(
     input: R,
     output: W,
@@ -128,18 +149,25 @@ where
     (host, carry(input, output, world.commands, world.news, note))
 }
 
-/// A link over bytes, seen from the WorldServer: carries until the stream or the returned end is gone.
-pub fn world_end_over<R, W>(input: R, output: W) -> (WorldEnd, impl Future<Output = Result<(), FrameError>>)
+/// A link over bytes, seen from the WorldServer: carries until the stream or the returned end is
+/// gone.
+pub fn world_end_over<R, W>(
+    input: R,
+    output: W,
+) -> (WorldEnd, impl Future<Output = Result<(), FrameError>>)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let (world, host) = host_link();
-    (world, carry(input, output, host.news, host.commands, |_| {}))
+    (
+        world,
+        carry(input, output, host.news, host.commands, |_| {}),
+    )
 }
 
-/// Carries messages both ways until one way ends. What was queued for the stream is written before a regular end. `note` hears of each
-/// message that was written.
+/// Carries messages both ways until one way ends. What was queued for the stream is written before
+/// a regular end. `note` hears of each message that was written.
 async fn carry<R, W, In, Out>(
     input: R,
     output: W,
@@ -177,7 +205,11 @@ where
     Ok(())
 }
 
-async fn write_from<W, M>(mut output: W, mut outgoing: mpsc::Receiver<M>, note: impl Fn(&M)) -> Result<(), FrameError>
+async fn write_from<W, M>(
+    mut output: W,
+    mut outgoing: mpsc::Receiver<M>,
+    note: impl Fn(&M),
+) -> Result<(), FrameError>
 where
     W: AsyncWrite + Unpin,
     M: Message,
@@ -241,7 +273,10 @@ mod tests {
         let mut reader = FrameReader::new(&announced[..], 1_024);
         assert!(matches!(
             reader.next::<HostToWorld>().await,
-            Err(FrameError::TooLarge(TooLarge { length: 1_025, max: 1_024 }))
+            Err(FrameError::TooLarge(TooLarge {
+                length: 1_025,
+                max: 1_024
+            }))
         ));
     }
 
@@ -250,7 +285,10 @@ mod tests {
         let mut bytes = vec![0, 0, 0, 3, 0xff, 0xff, 0xff];
         bytes.extend_from_slice(&encode_frame(&ready("next")));
         let mut reader = FrameReader::new(&bytes[..], 1_024);
-        assert!(matches!(reader.next::<HostToWorld>().await, Err(FrameError::Malformed(_))));
+        assert!(matches!(
+            reader.next::<HostToWorld>().await,
+            Err(FrameError::Malformed(_))
+        ));
         assert_eq!(reader.next().await.unwrap(), Some(ready("next")));
     }
 
@@ -258,15 +296,28 @@ mod tests {
     async fn a_stream_that_ends_inside_a_frame_is_an_error() {
         let bytes = [0, 0, 0, 9, 1, 2];
         let mut reader = FrameReader::new(&bytes[..], 1_024);
-        assert!(matches!(reader.next::<HostToWorld>().await, Err(FrameError::Cut)));
+        assert!(matches!(
+            reader.next::<HostToWorld>().await,
+            Err(FrameError::Cut)
+        ));
     }
 
     fn ready(label: &str) -> HostToWorld {
-        let ready = HostReady { label: label.to_owned(), ..HostReady::default() };
-        HostToWorld { body: Some(host_to_world::Body::Ready(ready)) }
+        let ready = HostReady {
+            label: label.to_owned(),
+            ..HostReady::default()
+        };
+        HostToWorld {
+            body: Some(host_to_world::Body::Ready(ready)),
+        }
     }
 
     fn close(room: u64) -> WorldToHost {
-        WorldToHost { body: Some(world_to_host::Body::CloseRoom(CloseRoom { room, reason: 0 })) }
+        WorldToHost {
+            body: Some(world_to_host::Body::CloseRoom(CloseRoom {
+                room,
+                reason: 0,
+            })),
+        }
     }
 }

@@ -20,22 +20,34 @@ const MAX_BUILD_BYTES: usize = 64;
 #[derive(Parser, Clone, Debug)]
 #[command(name = "game-server", version, max_term_width = 110, after_help = AFTER)]
 pub struct Options {
-    /// The WorldServer (HOST:PORT; of a cluster several, with commas between them), or `stdio` for a child that a WorldServer talks
-    /// to by pipes.
+    /// The WorldServer (HOST:PORT; of a cluster several, with commas between them), or `stdio` for
+    /// a child that a WorldServer talks to by pipes.
     #[arg(long, value_name = "ADDR[,ADDR]|stdio", env = "AMBIT_WORLD")]
     pub world: World,
 
-    /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256); of several WorldServers all of them. Required with
-    /// `--world ADDR`: the key goes to these servers and to no other.
+    /// Certificate of the WorldServer, as it prints it when it is ready (SHA-256); of several
+    /// WorldServers all of them. Required with `--world ADDR`: the key goes to these servers and to
+    /// no other.
     #[arg(long, value_name = "SHA256[,SHA256]", env = "AMBIT_WORLD_CERT", value_parser = parse_fingerprint, value_delimiter = ',')]
     pub world_cert: Vec<Fingerprint>,
 
-    /// The key that the WorldServer's `--host-key` names. Secret: rather set the environment variable.
-    #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true)]
+    /// The key that the WorldServer's `--host-key` names. Secret: rather set the environment
+    /// variable.
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "AMBIT_HOST_KEY",
+        hide_env_values = true
+    )]
     pub host_key: Option<String>,
 
     /// Where players connect (UDP). Port 0 takes a free one.
-    #[arg(long, value_name = "ADDR", env = "AMBIT_LISTEN", default_value = "127.0.0.1:0")]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        env = "AMBIT_LISTEN",
+        default_value = "127.0.0.1:0"
+    )]
     pub listen: SocketAddr,
 
     /// Where players are told to connect, when that is not the listen address: IP, or IP:PORT.
@@ -47,14 +59,16 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub capacity: u32,
 
-    /// What this build of the games is called. Rooms that change hosts go to hosts of the same build, and rooms that begin to the build
-    /// that came last: so that a new build can come beside an old one, whose rooms go on. By default the version of Ambit.
+    /// What this build of the games is called. Rooms that change hosts go to hosts of the same
+    /// build, and rooms that begin to the build that came last: so that a new build can come beside
+    /// an old one, whose rooms go on. By default the version of Ambit.
     #[arg(long, value_name = "NAME", env = "AMBIT_BUILD", default_value = BUILD, value_parser = build_name)]
     pub build: String,
 
-    /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when it is ready, its health, its
-    /// rooms and players (as counters), its end. Without --advertise, players are told the address and port that Agones gave
-    /// to it, and the host waits until it knows them.
+    /// Tells Agones of this host, by the sidecar at `localhost:$AGONES_SDK_HTTP_PORT` (9358): when
+    /// it is ready, its health, its rooms and players (as counters), its end. Without --advertise,
+    /// players are told the address and port that Agones gave to it, and the host waits until it
+    /// knows them.
     #[arg(long, env = "AMBIT_AGONES", value_parser = clap::builder::BoolishValueParser::new())]
     pub agones: bool,
 
@@ -69,7 +83,9 @@ pub struct Options {
 
 fn build_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > MAX_BUILD_BYTES || text.chars().any(char::is_control) {
-        return Err(format!("a name of 1 to {MAX_BUILD_BYTES} bytes, without control characters"));
+        return Err(format!(
+            "a name of 1 to {MAX_BUILD_BYTES} bytes, without control characters"
+        ));
     }
     Ok(text.to_owned())
 }
@@ -93,12 +109,15 @@ impl std::str::FromStr for World {
         if text == "stdio" {
             return Ok(Self::Stdio);
         }
-        let addresses: Vec<String> = text.split(',').map(|address| address.trim().to_owned()).collect();
+        let addresses: Vec<String> = text
+            .split(',')
+            .map(|address| address.trim().to_owned())
+            .collect();
         match addresses.iter().find(|address| !names_a_port(address)) {
             None => Ok(Self::Addresses(addresses)),
-            Some(wrong) => {
-                Err(format!("`{wrong}` is neither `stdio` nor an address such as 192.0.2.7:7777 or world-1:7777"))
-            }
+            Some(wrong) => Err(format!(
+                "`{wrong}` is neither `stdio` nor an address such as 192.0.2.7:7777 or world-1:7777"
+            )),
         }
     }
 }
@@ -123,7 +142,9 @@ pub struct Advertise {
 impl Advertise {
     /// What players are told by a server that listens on `listening`.
     pub fn address(this: Option<Self>, listening: SocketAddr) -> SocketAddr {
-        this.map_or(listening, |this| SocketAddr::new(this.ip, this.port.unwrap_or(listening.port())))
+        this.map_or(listening, |this| {
+            SocketAddr::new(this.ip, this.port.unwrap_or(listening.port()))
+        })
     }
 }
 
@@ -134,8 +155,13 @@ impl std::str::FromStr for Advertise {
         if let Ok(ip) = text.parse() {
             return Ok(Self { ip, port: None });
         }
-        let address: SocketAddr = text.parse().map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
-        Ok(Self { ip: address.ip(), port: Some(address.port()) })
+        let address: SocketAddr = text
+            .parse()
+            .map_err(|_| "not an IP address, with or without :PORT".to_owned())?;
+        Ok(Self {
+            ip: address.ip(),
+            port: Some(address.port()),
+        })
     }
 }
 
@@ -162,7 +188,8 @@ mod tests {
     #[test]
     fn an_advertised_address_takes_the_real_port_unless_it_names_one() {
         let listening: SocketAddr = "0.0.0.0:7777".parse().unwrap();
-        let told = |text: &str| Advertise::address(Some(text.parse().unwrap()), listening).to_string();
+        let told =
+            |text: &str| Advertise::address(Some(text.parse().unwrap()), listening).to_string();
         assert_eq!(told("192.0.2.1"), "192.0.2.1:7777");
         assert_eq!(told("192.0.2.1:9"), "192.0.2.1:9");
         assert_eq!(told("2001:db8::1"), "[2001:db8::1]:7777");
@@ -173,9 +200,16 @@ mod tests {
     #[test]
     fn a_world_is_an_address_or_the_pipes() {
         assert_eq!("stdio".parse(), Ok(World::Stdio));
-        let addresses = |list: &[&str]| Ok(World::Addresses(list.iter().map(|&text| text.to_owned()).collect()));
+        let addresses = |list: &[&str]| {
+            Ok(World::Addresses(
+                list.iter().map(|&text| text.to_owned()).collect(),
+            ))
+        };
         assert_eq!("127.0.0.1:1".parse(), addresses(&["127.0.0.1:1"]));
-        assert_eq!("world-1:7777, [::1]:7".parse(), addresses(&["world-1:7777", "[::1]:7"]));
+        assert_eq!(
+            "world-1:7777, [::1]:7".parse(),
+            addresses(&["world-1:7777", "[::1]:7"])
+        );
         for wrong in ["here", ":1", "a:b", "::1", "a:1,b", ""] {
             assert!(wrong.parse::<World>().is_err(), "{wrong}");
         }

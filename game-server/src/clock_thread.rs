@@ -1,12 +1,14 @@
 //! The thread that says when rooms tick.
 //!
-//! Rooms with their tick rate go in, a `Tick` for each due moment comes out, into the room's bounded mailbox. One thread
-//! a host, on an absolute schedule with the operating system's own sleep: a timer behind a busy mailbox or in an
-//! async runtime comes up to tens of milliseconds late under load, this one well below one.
+//! Rooms with their tick rate go in, a `Tick` for each due moment comes out, into the room's
+//! bounded mailbox. One thread a host, on an absolute schedule with the operating system's own
+//! sleep: a timer behind a busy mailbox or in an async runtime comes up to tens of milliseconds
+//! late under load, this one well below one.
 //!
-//! What always holds: tick `n` of a room is due at room time `n * period`, so the spacing is exact and drifts never; at most
-//! `MOST_WAITING` ticks of a room wait at a time. A room that is farther behind skips the oldest ones, which is counted.
-//! Cost: a pass over the host's rooms at each wake-up.
+//! What always holds: tick `n` of a room is due at room time `n * period`, so the spacing is exact
+//! and drifts never; at most `MOST_WAITING` ticks of a room wait at a time. A room that is farther
+//! behind skips the oldest ones, which is counted. Cost: a pass over the host's rooms at each
+//! wake-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -15,14 +17,15 @@ use std::time::{Duration, Instant};
 
 use ambit_proto::time::GameTime;
 
-/// Ticks of one room that may wait for it. A room that was held up for longer has nothing to gain from working through
-/// everything that it missed: that would hold up its neighbours too.
+/// Ticks of one room that may wait for it. A room that was held up for longer has nothing to gain
+/// from working through everything that it missed: that would hold up its neighbours too.
 pub const MOST_WAITING: u32 = 3;
 
 /// How long the thread sleeps when there is no room.
 const IDLE_SLEEP: Duration = Duration::from_secs(1);
 
-/// New rooms that may wait for the thread to wake up; it wakes for each, so that the queue is empty but for moments.
+/// New rooms that may wait for the thread to wake up; it wakes for each, so that the queue is empty
+/// but for moments.
 const QUEUE: usize = 64;
 
 /// One room's clock: room time is the time since `began`.
@@ -41,8 +44,13 @@ impl RoomClock {
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub fn showing(time: GameTime) -> Self {
         let now = Instant::now();
-        // A machine that has been up for less than a room: the room's time begins anew, later than it was.
-        Self { began: now.checked_sub(Duration::from_micros(time.micros())).unwrap_or(now) }
+        // A machine that has been up for less than a room: the room's time begins anew, later than
+        // it was.
+        Self {
+            began: now
+                .checked_sub(Duration::from_micros(time.micros()))
+                .unwrap_or(now),
+        }
     }
 
     /// The room's time.
@@ -100,10 +108,14 @@ pub struct Due {
 }
 
 impl TickSchedule {
-    /// Begins with the first tick after `last`: with tick 1, one period after the room's time zero, in a new room.
+    /// Begins with the first tick after `last`: with tick 1, one period after the room's time zero,
+    /// in a new room.
     pub fn after(tick_hz: u32, last: GameTime) -> Self {
         let period_us = 1_000_000 / u64::from(tick_hz.max(1));
-        Self { period_us, next: last.micros() / period_us + 1 }
+        Self {
+            period_us,
+            next: last.micros() / period_us + 1,
+        }
     }
 
     /// When the next tick is due.
@@ -120,7 +132,10 @@ impl TickSchedule {
     pub fn take_due(&mut self, now: GameTime, waiting: u32) -> Due {
         let last = now.micros() / self.period_us;
         if last < self.next {
-            return Due { skipped: 0, ticks: Vec::new() };
+            return Due {
+                skipped: 0,
+                ticks: Vec::new(),
+            };
         }
         let due = last - self.next + 1;
         let run = due.min(u64::from(MOST_WAITING.saturating_sub(waiting)));
@@ -128,7 +143,9 @@ impl TickSchedule {
         self.next = last + 1;
         Due {
             skipped: due - run,
-            ticks: (first_run..=last).map(|tick| GameTime::from_micros(tick * self.period_us)).collect(),
+            ticks: (first_run..=last)
+                .map(|tick| GameTime::from_micros(tick * self.period_us))
+                .collect(),
         }
     }
 }
@@ -150,14 +167,29 @@ impl ClockThread {
     /// Starts the thread.
     pub fn start() -> std::io::Result<Self> {
         let (rooms, arrivals) = sync_channel(QUEUE);
-        std::thread::Builder::new().name("ambit-clock".into()).spawn(move || run(&arrivals))?;
+        std::thread::Builder::new()
+            .name("ambit-clock".into())
+            .spawn(move || run(&arrivals))?;
         Ok(Self { rooms })
     }
 
     /// Ticks a room from now on, until its pulse is stopped; the tick of `last` was its last one.
-    pub fn add(&self, clock: RoomClock, tick_hz: u32, last: GameTime, pulse: Arc<Pulse>, send: SendTick) {
-        let entry = Entry { clock, schedule: TickSchedule::after(tick_hz, last), pulse, send };
-        // Blocks for moments at most: the thread wakes up for each arrival. It is gone only when it panicked.
+    pub fn add(
+        &self,
+        clock: RoomClock,
+        tick_hz: u32,
+        last: GameTime,
+        pulse: Arc<Pulse>,
+        send: SendTick,
+    ) {
+        let entry = Entry {
+            clock,
+            schedule: TickSchedule::after(tick_hz, last),
+            pulse,
+            send,
+        };
+        // Blocks for moments at most: the thread wakes up for each arrival. It is gone only when it
+        // panicked.
         if self.rooms.send(entry).is_err() {
             tracing::error!("the clock thread is gone: a new room will not tick");
         }
@@ -184,7 +216,12 @@ fn sleep_for(entries: &[Entry]) -> Duration {
     let now = Instant::now();
     entries
         .iter()
-        .map(|entry| entry.clock.instant_of(entry.schedule.next_deadline()).saturating_duration_since(now))
+        .map(|entry| {
+            entry
+                .clock
+                .instant_of(entry.schedule.next_deadline())
+                .saturating_duration_since(now)
+        })
         .min()
         .unwrap_or(IDLE_SLEEP)
 }
@@ -233,7 +270,10 @@ mod tests {
     }
 
     fn due(skipped: u64, ticks_ms: &[u64]) -> Due {
-        Due { skipped, ticks: ticks_ms.iter().map(|&tick| ms(tick)).collect() }
+        Due {
+            skipped,
+            ticks: ticks_ms.iter().map(|&tick| ms(tick)).collect(),
+        }
     }
 
     fn ms(millis: u64) -> GameTime {

@@ -1,13 +1,14 @@
 //! What a room is created with: `key=value` parameters, each declared once.
 //!
-//! A table of [`Parameter`]s (the room's own, [`ROOM`], and the game's) and what a player wrote go in, typed values come out,
-//! or a [`BadParameter`] that says what is allowed. Nothing else looks up strings: the room gets a [`RoomConfig`], the
-//! game its [`Parameters`].
+//! A table of [`Parameter`]s (the room's own, [`ROOM`], and the game's) and what a player wrote go
+//! in, typed values come out, or a [`BadParameter`] that says what is allowed. Nothing else looks
+//! up strings: the room gets a [`RoomConfig`], the game its [`Parameters`].
 //!
-//! A game may give a room's parameter another default ([`own_default`]); the later of two tables counts.
+//! A game may give a room's parameter another default ([`own_default`]); the later of two tables
+//! counts.
 //!
-//! Invariant: a value that came out lies in the range of its declaration; a key that no table declares is refused with
-//! the list of those that are known. Units stand in each parameter's text.
+//! Invariant: a value that came out lies in the range of its declaration; a key that no table
+//! declares is refused with the list of those that are known. Units stand in each parameter's text.
 
 mod parameter;
 
@@ -19,7 +20,8 @@ use ambit_proto::ids::RoomId;
 
 pub use self::parameter::{Allowed, BadParameter, Parameter, Parameters};
 
-/// Cells of a map at most: what the index of a room's objects takes for an empty map (4 bytes each) stays small.
+/// Cells of a map at most: what the index of a room's objects takes for an empty map (4 bytes each)
+/// stays small.
 pub const MAX_CELLS: usize = 1_000_000;
 
 /// Odd, and any bit of it as likely as not: 2^64 over the golden ratio.
@@ -32,13 +34,19 @@ pub const ROOM: &[Parameter] = &[
     Parameter {
         key: "size",
         default: "200x200",
-        allowed: Allowed::Size { min: 10.0, max: 10_000.0 },
+        allowed: Allowed::Size {
+            min: 10.0,
+            max: 10_000.0,
+        },
         about: "extent of the map, in metres; large maps take memory",
     },
     Parameter {
         key: "seed",
         default: "",
-        allowed: Allowed::Whole { min: 0, max: u64::MAX },
+        allowed: Allowed::Whole {
+            min: 0,
+            max: u64::MAX,
+        },
         about: "where all chance comes from: the same seed, the same map; chosen by the server if not given",
     },
     Parameter {
@@ -56,7 +64,10 @@ pub const ROOM: &[Parameter] = &[
     Parameter {
         key: "cell",
         default: "10",
-        allowed: Allowed::Decimal { min: 1.0, max: 1_000.0 },
+        allowed: Allowed::Decimal {
+            min: 1.0,
+            max: 1_000.0,
+        },
         about: "edge of a cell of the interest management, in metres; larger ones are seen farther and cost more bytes",
     },
     Parameter {
@@ -75,7 +86,10 @@ pub const ROOM: &[Parameter] = &[
     Parameter {
         key: "margin",
         default: "1",
-        allowed: Allowed::Decimal { min: 0.0, max: 500.0 },
+        allowed: Allowed::Decimal {
+            min: 0.0,
+            max: 500.0,
+        },
         about: "how far an avatar must be beyond its cell's border before its zones move, in metres; at most half a cell",
     },
     Parameter {
@@ -87,7 +101,10 @@ pub const ROOM: &[Parameter] = &[
     Parameter {
         key: "budget",
         default: "256",
-        allowed: Allowed::Whole { min: 32, max: 100_000 },
+        allowed: Allowed::Whole {
+            min: 32,
+            max: 100_000,
+        },
         about: "what a client is sent at most, in kbit/s; with less, what is far away gets stale first",
     },
     Parameter {
@@ -105,7 +122,8 @@ pub const ROOM: &[Parameter] = &[
     },
 ];
 
-/// A parameter of every room with a game's own default, to stand in the game's table: what is not given is then that.
+/// A parameter of every room with a game's own default, to stand in the game's table: what is not
+/// given is then that.
 ///
 /// # Panics
 /// When no room has such a parameter: a mistake of the game's.
@@ -113,7 +131,10 @@ pub const fn own_default(key: &str, default: &'static str) -> Parameter {
     let mut index = 0;
     while index < ROOM.len() {
         if same(ROOM[index].key.as_bytes(), key.as_bytes()) {
-            return Parameter { default, ..ROOM[index] };
+            return Parameter {
+                default,
+                ..ROOM[index]
+            };
         }
         index += 1;
     }
@@ -177,7 +198,8 @@ pub struct RoomConfig {
     pub margin_m: f32,
     /// How long an avatar waits for a player whose connection broke.
     pub grace: Duration,
-    /// What a client is sent at most, in bytes a second; a game may give a player another one (`World::set_budget`).
+    /// What a client is sent at most, in bytes a second; a game may give a player another one
+    /// (`World::set_budget`).
     pub budget_bytes_per_s: u32,
     /// How poses are coded.
     pub coding: Coding,
@@ -190,7 +212,8 @@ pub struct RoomConfig {
 }
 
 impl RoomConfig {
-    /// The room that checked parameters describe; `seed` and `grace` are the server's choice for where they don't say.
+    /// The room that checked parameters describe; `seed` and `grace` are the server's choice for
+    /// where they don't say.
     pub fn new(
         room: RoomId,
         seed: u64,
@@ -212,7 +235,9 @@ impl RoomConfig {
             inner: parameters.whole("inner") as u16,
             outer: parameters.whole("outer") as u16,
             margin_m: parameters.decimal("margin"),
-            grace: parameters.whole_if_given("grace").map_or(grace, Duration::from_secs),
+            grace: parameters
+                .whole_if_given("grace")
+                .map_or(grace, Duration::from_secs),
             budget_bytes_per_s: parameters.whole("budget") as u32 * BYTES_PER_S_IN_A_KBIT_PER_S,
             coding: Coding::named(parameters.word("coding")),
             map: map as u32,
@@ -227,25 +252,41 @@ impl RoomConfig {
         Grid::new(self.width, self.height, self.cell)
     }
 
-    /// Whether the values go together; where the player has not chosen the margin, it shrinks with the cell.
+    /// Whether the values go together; where the player has not chosen the margin, it shrinks with
+    /// the cell.
     fn check(mut self, parameters: &Parameters) -> Result<Self, BadParameter> {
-        let Self { inner, outer, cell, .. } = self;
+        let Self {
+            inner, outer, cell, ..
+        } = self;
         if outer < inner {
             let problem = format!("outer={outer} must be at least inner={inner}");
-            return Err(BadParameter::Conflict { key: "outer", problem });
+            return Err(BadParameter::Conflict {
+                key: "outer",
+                problem,
+            });
         }
         if !parameters.is_given("margin") {
             self.margin_m = self.margin_m.min(cell / 2.0);
         }
         if self.margin_m > cell / 2.0 {
-            let problem = format!("margin={} must be at most half of cell={cell}", self.margin_m);
-            return Err(BadParameter::Conflict { key: "margin", problem });
+            let problem = format!(
+                "margin={} must be at most half of cell={cell}",
+                self.margin_m
+            );
+            return Err(BadParameter::Conflict {
+                key: "margin",
+                problem,
+            });
         }
         let cells = Grid::try_new(self.width, self.height, cell).map_or(usize::MAX, Grid::cells);
         if cells > MAX_CELLS {
-            let problem =
-                format!("cells of {cell} m are too small for this map: at most {MAX_CELLS} of them are possible");
-            return Err(BadParameter::Conflict { key: "cell", problem });
+            let problem = format!(
+                "cells of {cell} m are too small for this map: at most {MAX_CELLS} of them are possible"
+            );
+            return Err(BadParameter::Conflict {
+                key: "cell",
+                problem,
+            });
         }
         Ok(self)
     }
@@ -254,8 +295,10 @@ impl RoomConfig {
 /// The room that nobody has turned a knob of: seed 0, 64 seats, 30 s of grace.
 impl Default for RoomConfig {
     fn default() -> Self {
-        let parameters = Parameters::parse(&BTreeMap::new(), &[ROOM]).expect("the defaults are in range");
-        Self::new(RoomId(0), 0, 64, Duration::from_secs(30), &parameters).expect("the defaults go together")
+        let parameters =
+            Parameters::parse(&BTreeMap::new(), &[ROOM]).expect("the defaults are in range");
+        Self::new(RoomId(0), 0, 64, Duration::from_secs(30), &parameters)
+            .expect("the defaults go together")
     }
 }
 
@@ -266,23 +309,47 @@ mod tests {
     #[test]
     fn a_room_without_parameters_is_that_of_the_reference() {
         let config = RoomConfig::default();
-        assert_eq!((config.width, config.height, config.cell), (200.0, 200.0, 10.0));
+        assert_eq!(
+            (config.width, config.height, config.cell),
+            (200.0, 200.0, 10.0)
+        );
         assert_eq!((config.inner, config.outer, config.margin_m), (1, 2, 1.0));
-        assert_eq!((config.tick_hz, config.delay), (20, Duration::from_millis(150)));
+        assert_eq!(
+            (config.tick_hz, config.delay),
+            (20, Duration::from_millis(150))
+        );
     }
 
     #[test]
     fn what_a_player_writes_is_what_the_room_gets() {
-        let config =
-            configure(&[("size", "40x30"), ("delay", "200"), ("tick", "60"), ("cell", "2.5"), ("grace", "7")]).unwrap();
-        assert_eq!((config.width, config.height, config.cell), (40.0, 30.0, 2.5));
-        assert_eq!((config.delay, config.tick_hz), (Duration::from_millis(200), 60));
+        let config = configure(&[
+            ("size", "40x30"),
+            ("delay", "200"),
+            ("tick", "60"),
+            ("cell", "2.5"),
+            ("grace", "7"),
+        ])
+        .unwrap();
+        assert_eq!(
+            (config.width, config.height, config.cell),
+            (40.0, 30.0, 2.5)
+        );
+        assert_eq!(
+            (config.delay, config.tick_hz),
+            (Duration::from_millis(200), 60)
+        );
         assert_eq!(config.grace, Duration::from_secs(7));
     }
 
     #[test]
     fn a_map_may_be_measured_more_finely_than_in_metres() {
-        let config = configure(&[("size", "57.5x140.8"), ("inner", "1"), ("outer", "1"), ("margin", "0")]).unwrap();
+        let config = configure(&[
+            ("size", "57.5x140.8"),
+            ("inner", "1"),
+            ("outer", "1"),
+            ("margin", "0"),
+        ])
+        .unwrap();
         assert_eq!((config.width, config.height), (57.5, 140.8));
         assert_eq!((config.grid().columns(), config.grid().rows()), (6, 15));
         assert_eq!((config.inner, config.outer, config.margin_m), (1, 1, 0.0));
@@ -291,21 +358,32 @@ mod tests {
     #[test]
     fn a_client_s_budget_is_written_in_kbit_and_kept_in_bytes() {
         assert_eq!(RoomConfig::default().budget_bytes_per_s, 32_000);
-        assert_eq!(configure(&[("budget", "100000")]).unwrap().budget_bytes_per_s, 12_500_000);
+        assert_eq!(
+            configure(&[("budget", "100000")])
+                .unwrap()
+                .budget_bytes_per_s,
+            12_500_000
+        );
     }
 
     #[test]
     fn a_choice_of_words_is_one_of_them() {
         let coding = |word| configure(&[("coding", word)]).unwrap().coding;
         assert_eq!(RoomConfig::default().coding, Coding::Auto);
-        assert_eq!(["auto", "shared", "fine"].map(coding), [Coding::Auto, Coding::Shared, Coding::Fine]);
+        assert_eq!(
+            ["auto", "shared", "fine"].map(coding),
+            [Coding::Auto, Coding::Shared, Coding::Fine]
+        );
     }
 
     #[test]
     fn the_server_chooses_the_seed_and_the_grace_period_where_the_player_does_not() {
         assert_eq!(configure(&[]).unwrap().seed, 5);
         assert_eq!(configure(&[]).unwrap().grace, Duration::from_secs(30));
-        assert_eq!(configure(&[("seed", "18446744073709551615")]).unwrap().seed, u64::MAX);
+        assert_eq!(
+            configure(&[("seed", "18446744073709551615")]).unwrap().seed,
+            u64::MAX
+        );
     }
 
     #[test]
@@ -320,35 +398,89 @@ mod tests {
 
     #[test]
     fn a_value_out_of_range_is_answered_with_what_is_allowed() {
-        check("delay", "99", "delay=99 is not possible: it must be a whole number from 100 to 200");
-        check("delay", "201", "delay=201 is not possible: it must be a whole number from 100 to 200");
-        check("tick", "ten", "tick=ten is not possible: it must be a whole number from 10 to 60");
-        check("cell", "NaN", "cell=NaN is not possible: it must be a number from 1 to 1000");
-        check("cell", "inf", "cell=inf is not possible: it must be a number from 1 to 1000");
-        check("seed", "-1", "seed=-1 is not possible: it must be a whole number from 0 up");
-        check("grace", "", "grace= is not possible: it must be a whole number from 0 to 600");
-        for size in ["9x10", "9.99x10", "10x10001", "10", "x", "10x", "axb", "10x10x10", "1e3x10", "NaNx10", "10x1.1.1"]
-        {
-            let expected =
-                format!("size={size} is not possible: it must be WIDTHxHEIGHT, each a number from 10 to 10000");
+        check(
+            "delay",
+            "99",
+            "delay=99 is not possible: it must be a whole number from 100 to 200",
+        );
+        check(
+            "delay",
+            "201",
+            "delay=201 is not possible: it must be a whole number from 100 to 200",
+        );
+        check(
+            "tick",
+            "ten",
+            "tick=ten is not possible: it must be a whole number from 10 to 60",
+        );
+        check(
+            "cell",
+            "NaN",
+            "cell=NaN is not possible: it must be a number from 1 to 1000",
+        );
+        check(
+            "cell",
+            "inf",
+            "cell=inf is not possible: it must be a number from 1 to 1000",
+        );
+        check(
+            "seed",
+            "-1",
+            "seed=-1 is not possible: it must be a whole number from 0 up",
+        );
+        check(
+            "grace",
+            "",
+            "grace= is not possible: it must be a whole number from 0 to 600",
+        );
+        for size in [
+            "9x10", "9.99x10", "10x10001", "10", "x", "10x", "axb", "10x10x10", "1e3x10", "NaNx10",
+            "10x1.1.1",
+        ] {
+            let expected = format!(
+                "size={size} is not possible: it must be WIDTHxHEIGHT, each a number from 10 to 10000"
+            );
             check("size", size, &expected);
         }
-        check("coding", "Fine", "coding=Fine is not possible: it must be auto, shared or fine");
-        check("budget", "31", "budget=31 is not possible: it must be a whole number from 32 to 100000");
+        check(
+            "coding",
+            "Fine",
+            "coding=Fine is not possible: it must be auto, shared or fine",
+        );
+        check(
+            "budget",
+            "31",
+            "budget=31 is not possible: it must be a whole number from 32 to 100000",
+        );
     }
 
     #[test]
     fn a_message_repeats_only_the_beginning_of_what_is_long() {
-        let error = configure(&[("tick", "9".repeat(5_000).as_str())]).unwrap_err().to_string();
+        let error = configure(&[("tick", "9".repeat(5_000).as_str())])
+            .unwrap_err()
+            .to_string();
         assert!(error.len() < 150, "{error}");
     }
 
     #[test]
     fn values_that_do_not_go_together_are_refused() {
-        assert!(configure(&[("inner", "3")]).unwrap_err().to_string().contains("outer=2 must be at least inner=3"));
-        assert!(configure(&[("margin", "6")]).unwrap_err().to_string().contains("at most half of cell=10"));
         assert!(
-            configure(&[("size", "10000x10000"), ("cell", "9")]).unwrap_err().to_string().contains("at most 1000000")
+            configure(&[("inner", "3")])
+                .unwrap_err()
+                .to_string()
+                .contains("outer=2 must be at least inner=3")
+        );
+        assert!(
+            configure(&[("margin", "6")])
+                .unwrap_err()
+                .to_string()
+                .contains("at most half of cell=10")
+        );
+        assert!(
+            configure(&[("size", "10000x10000"), ("cell", "9")])
+                .unwrap_err()
+                .to_string()
+                .contains("at most 1000000")
         );
         assert!(configure(&[("size", "10000x10000"), ("cell", "10")]).is_ok());
     }
@@ -362,25 +494,43 @@ mod tests {
     fn a_game_may_have_its_own_default_for_what_every_room_has() {
         const OWN: &[Parameter] = &[own_default("size", "32x20"), own_default("inner", "2")];
         let configure = |given: &[(&str, &str)]| {
-            let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let given = given
+                .iter()
+                .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
             let parameters = Parameters::parse(&given, &[ROOM, OWN]).unwrap();
             assert_eq!(parameters.is_given("size"), !given.is_empty());
             RoomConfig::new(RoomId(1), 5, 64, Duration::from_secs(30), &parameters).unwrap()
         };
         let config = configure(&[]);
-        assert_eq!((config.width, config.height, config.inner, config.outer), (32.0, 20.0, 2, 2));
+        assert_eq!(
+            (config.width, config.height, config.inner, config.outer),
+            (32.0, 20.0, 2, 2)
+        );
         assert_eq!(configure(&[("size", "50x60")]).height, 60.0);
-        let unknown = Parameters::parse(&[("x".to_owned(), String::new())].into(), &[ROOM, OWN]).unwrap_err();
-        assert!(unknown.to_string().ends_with("margin, outer, seed, size, tick"), "{unknown}");
+        let unknown =
+            Parameters::parse(&[("x".to_owned(), String::new())].into(), &[ROOM, OWN]).unwrap_err();
+        assert!(
+            unknown
+                .to_string()
+                .ends_with("margin, outer, seed, size, tick"),
+            "{unknown}"
+        );
     }
 
     fn configure(given: &[(&str, &str)]) -> Result<RoomConfig, BadParameter> {
-        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let given = given
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
         let parameters = Parameters::parse(&given, &[ROOM])?;
         RoomConfig::new(RoomId(1), 5, 64, Duration::from_secs(30), &parameters)
     }
 
     fn check(key: &str, value: &str, expected: &str) {
-        assert_eq!(configure(&[(key, value)]).unwrap_err().to_string(), expected);
+        assert_eq!(
+            configure(&[(key, value)]).unwrap_err().to_string(),
+            expected
+        );
     }
 }

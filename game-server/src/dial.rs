@@ -1,7 +1,8 @@
 //! The way to a WorldServer on another machine, dialled again whenever it is lost.
 //!
-//! Of a cluster any of its WorldServers may be named: one that follows another says `try_again` and, if it knows it, where that one is.
-//! Meanwhile the rooms go on, for as long as the lease lasts (`host::lease`), and for [`FORSAKEN_AFTER`] without being heard.
+//! Of a cluster any of its WorldServers may be named: one that follows another says `try_again`
+//! and, if it knows it, where that one is. Meanwhile the rooms go on, for as long as the lease
+//! lasts (`host::lease`), and for [`FORSAKEN_AFTER`] without being heard.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -20,14 +21,18 @@ use crate::host::{Ended, HostControl};
 
 /// How long the last words may take.
 const PART_WITHIN: Duration = Duration::from_secs(1);
-/// How long a WorldServer may take to answer a call: longer than a few lost packets, shorter than the lease of rooms that wait.
+/// How long a WorldServer may take to answer a call: longer than a few lost packets, shorter than
+/// the lease of rooms that wait.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// Waits between two rounds of calls: doubled from the first to the last. With rooms that wait, it stays the first.
+/// Waits between two rounds of calls: doubled from the first to the last. With rooms that wait, it
+/// stays the first.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
-/// What a server says of a protocol that it does not speak (TLS alert 120, `no_application_protocol`).
+/// What a server says of a protocol that it does not speak (TLS alert 120,
+/// `no_application_protocol`).
 const NOT_SPOKEN: u8 = 120;
-/// How long a host that is asked to end looks for a WorldServer that takes its rooms: longer than it takes to find a new leader.
+/// How long a host that is asked to end looks for a WorldServer that takes its rooms: longer than
+/// it takes to find a new leader.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(8);
 /// Rooms of a host that no WorldServer has asked for so long are closed.
 const FORSAKEN_AFTER: Duration = Duration::from_mins(1);
@@ -48,14 +53,16 @@ enum Missed {
     Unreachable(anyhow::Error),
 }
 
-/// Serves a WorldServer, again after each loss, until `stop`, its `Drain`, or something that trying again does not mend.
+/// Serves a WorldServer, again after each loss, until `stop`, its `Drain`, or something that trying
+/// again does not mend.
 pub(crate) async fn dial(
     control: &mut HostControl,
     worlds: &Worlds,
     stop: &CancellationToken,
 ) -> anyhow::Result<Ended> {
     let trusted = worlds.fingerprints.clone();
-    let verifier = FingerprintVerifier::asking(move |_: &str, shown: Fingerprint| trusted.contains(&shown));
+    let verifier =
+        FingerprintVerifier::asking(move |_: &str, shown: Fingerprint| trusted.contains(&shown));
     let mut calls = Calls::new(&worlds.addresses);
     let (mut pause, mut linked_at) = (FIRST_PAUSE, now());
     let mut leave_by = None;
@@ -80,7 +87,11 @@ pub(crate) async fn dial(
                 calls.lead_to(&address, leader);
             }
             Err(Missed::Unreachable(error)) => {
-                if let Some(Shown { fingerprint, trusted: false }) = verifier.shown() {
+                if let Some(Shown {
+                    fingerprint,
+                    trusted: false,
+                }) = verifier.shown()
+                {
                     bail!(
                         "{address} shows the certificate sha256:{fingerprint}, which is not among those of `--world-cert`"
                     );
@@ -94,9 +105,15 @@ pub(crate) async fn dial(
             has_rooms = control.wait(pause) => has_rooms,
             () = stop.cancelled(), if !is_stopping => continue,
         };
-        pause = if has_rooms { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
+        pause = if has_rooms {
+            FIRST_PAUSE
+        } else {
+            (pause * 2).min(LAST_PAUSE)
+        };
         if has_rooms && linked_at.elapsed() > FORSAKEN_AFTER {
-            tracing::error!("no WorldServer has asked for the rooms of this host for so long that they are closed");
+            tracing::error!(
+                "no WorldServer has asked for the rooms of this host for so long that they are closed"
+            );
             control.close_rooms().await;
         }
     }
@@ -112,21 +129,33 @@ async fn serve_once(
     stop: &CancellationToken,
 ) -> Result<Ended, Missed> {
     // Each call has a socket of its own: nothing of an earlier one is in its way.
-    let (endpoint, connection) = match tokio::time::timeout(ANSWER_WITHIN, call(address, verifier)).await {
-        Ok(called) => called.map_err(Missed::Unreachable)?,
-        Err(_) => return Err(Missed::Unreachable(anyhow::anyhow!("no answer within {} s", ANSWER_WITHIN.as_secs()))),
-    };
-    let (output, input) = connection.open_bi().await.map_err(|error| Missed::Unreachable(error.into()))?;
+    let (endpoint, connection) =
+        match tokio::time::timeout(ANSWER_WITHIN, call(address, verifier)).await {
+            Ok(called) => called.map_err(Missed::Unreachable)?,
+            Err(_) => {
+                return Err(Missed::Unreachable(anyhow::anyhow!(
+                    "no answer within {} s",
+                    ANSWER_WITHIN.as_secs()
+                )));
+            }
+        };
+    let (output, input) = connection
+        .open_bi()
+        .await
+        .map_err(|error| Missed::Unreachable(error.into()))?;
     tracing::info!(address, "connected to the WorldServer");
     // What the other machine has not confirmed may be lost with this one.
     let (link, carrying) = host_end_over(input, output, None);
     let mut carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
     if matches!(ended, Ended::LinkLost | Ended::Unserved) {
-        // Nobody reads any more, and rooms wait for another link. One that lives after all is not to give them away at once. (Of a connection
-        // that is closed, quinn would forget why.)
+        // Nobody reads any more, and rooms wait for another link. One that lives after all is not
+        // to give them away at once. (Of a connection that is closed, quinn would forget why.)
         if connection.close_reason().is_none() {
-            connection.close(VarInt::from_u32(ErrorCode::TryAgain as u32), b"the host dials again");
+            connection.close(
+                VarInt::from_u32(ErrorCode::TryAgain as u32),
+                b"the host dials again",
+            );
         }
         carrying.abort();
     } else {
@@ -138,31 +167,41 @@ async fn serve_once(
     }
     let has_lost = matches!(ended, Ended::LinkLost | Ended::Unserved);
     let result = match closed_by_world(&connection) {
-        Some(close) if is(&close, ErrorCode::BadTicket) => {
-            Ok(Ended::Refused(format!("the WorldServer at {address} does not take the key of `--host-key`")))
-        }
+        Some(close) if is(&close, ErrorCode::BadTicket) => Ok(Ended::Refused(format!(
+            "the WorldServer at {address} does not take the key of `--host-key`"
+        ))),
         // One that has served and goes is lost; one that never did follows another.
-        Some(close) if is(&close, ErrorCode::TryAgain) && ended == Ended::Unserved => {
-            Err(Missed::Follows(String::from_utf8_lossy(&close.reason).into_owned()))
-        }
-        _ if ended == Ended::Unserved => {
-            Err(Missed::Unreachable(anyhow::anyhow!("it has hung up before it asked for anything")))
-        }
+        Some(close) if is(&close, ErrorCode::TryAgain) && ended == Ended::Unserved => Err(
+            Missed::Follows(String::from_utf8_lossy(&close.reason).into_owned()),
+        ),
+        _ if ended == Ended::Unserved => Err(Missed::Unreachable(anyhow::anyhow!(
+            "it has hung up before it asked for anything"
+        ))),
         _ => Ok(ended),
     };
     endpoint.close(0_u8.into(), b"the host calls no more");
-    let parting = tokio::spawn(async move { tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await });
+    let parting =
+        tokio::spawn(async move { tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await });
     if !has_lost {
         let _ = parting.await;
     }
     result
 }
 
-async fn call(address: &str, verifier: &Arc<FingerprintVerifier>) -> anyhow::Result<(Endpoint, Connection)> {
-    let resolved = lookup_host(address).await.with_context(|| format!("cannot find {address}"))?;
+async fn call(
+    address: &str,
+    verifier: &Arc<FingerprintVerifier>,
+) -> anyhow::Result<(Endpoint, Connection)> {
+    let resolved = lookup_host(address)
+        .await
+        .with_context(|| format!("cannot find {address}"))?;
     let mut last = anyhow::anyhow!("{address} stands for no address");
     for address in resolved {
-        let local: SocketAddr = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
+        let local: SocketAddr = if address.is_ipv4() {
+            ([0; 4], 0).into()
+        } else {
+            ([0; 16], 0).into()
+        };
         let mut endpoint = Endpoint::client(local)?;
         endpoint.set_default_client_config(quic::client_config(ALPN_HOST, Arc::clone(verifier)));
         match endpoint.connect(address, "ambit")?.await {
@@ -170,8 +209,9 @@ async fn call(address: &str, verifier: &Arc<FingerprintVerifier>) -> anyhow::Res
             Err(ConnectionError::ConnectionClosed(close))
                 if close.error_code == TransportErrorCode::crypto(NOT_SPOKEN) =>
             {
-                last =
-                    anyhow::anyhow!("it lets no hosts in: it was started without `--host-key`, or is no WorldServer");
+                last = anyhow::anyhow!(
+                    "it lets no hosts in: it was started without `--host-key`, or is no WorldServer"
+                );
             }
             Err(error) => last = error.into(),
         }
@@ -210,7 +250,11 @@ impl Calls {
     const PATIENCE: u32 = 20;
 
     fn new(addresses: &[String]) -> Self {
-        Self { addresses: addresses.iter().cloned().collect(), leader: None, follows: 0 }
+        Self {
+            addresses: addresses.iter().cloned().collect(),
+            leader: None,
+            follows: 0,
+        }
     }
 
     fn next(&mut self) -> String {
@@ -248,12 +292,23 @@ mod tests {
         calls.again_later("a");
         assert_eq!(calls.next(), "b");
         calls.lead_to("b", "c".to_owned());
-        assert_eq!((calls.next(), calls.next()), ("c".to_owned(), "b".to_owned()));
+        assert_eq!(
+            (calls.next(), calls.next()),
+            ("c".to_owned(), "b".to_owned())
+        );
         calls.again_later("a");
-        assert_eq!(calls.next(), "b", "one that was not the next one changes nothing for those before it");
+        assert_eq!(
+            calls.next(),
+            "b",
+            "one that was not the next one changes nothing for those before it"
+        );
         for _ in 0..Calls::PATIENCE {
             calls.lead_to("b", String::new());
         }
-        assert_eq!(calls.next(), "a", "one that follows nobody for so long is given up");
+        assert_eq!(
+            calls.next(),
+            "a",
+            "one that follows nobody for so long is given up"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The UDP socket and the QUIC endpoint that servers listen on.
 //!
-//! An address and an identity go in, a quinn endpoint comes out. What a connection may cost (idle time, buffers,
-//! congestion control) is decided in `proto::quic`.
+//! An address and an identity go in, a quinn endpoint comes out. What a connection may cost (idle
+//! time, buffers, congestion control) is decided in `proto::quic`.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -12,22 +12,37 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::identity::Identity;
 
-/// Asked for the socket's buffers, each way. A tick's worth of datagrams to hundreds of clients goes out at once and comes
-/// back at once; the usual 208 KiB lose a third of such a burst. The system may grant less.
+/// Asked for the socket's buffers, each way. A tick's worth of datagrams to hundreds of clients
+/// goes out at once and comes back at once; the usual 208 KiB lose a third of such a burst. The
+/// system may grant less.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
-/// Listens on `address` for connections by one of the `alpns`. Has to be called within a tokio runtime.
-pub fn listen(address: SocketAddr, identity: &Identity, alpns: &[&[u8]]) -> anyhow::Result<quinn::Endpoint> {
+/// Listens on `address` for connections by one of the `alpns`. Has to be called within a tokio
+/// runtime.
+pub fn listen(
+    address: SocketAddr,
+    identity: &Identity,
+    alpns: &[&[u8]],
+) -> anyhow::Result<quinn::Endpoint> {
     let socket = bind(address).map_err(|error| anyhow::anyhow!("{}", why_not(address, &error)))?;
     let server = quic::server_config(identity.chain.clone(), identity.key.clone_key(), alpns)
         .context("the certificate and its key cannot be used")?;
     let config = quinn::EndpointConfig::default();
-    Ok(quinn::Endpoint::new(config, Some(server), socket, Arc::new(quic::LateTimers))?)
+    Ok(quinn::Endpoint::new(
+        config,
+        Some(server),
+        socket,
+        Arc::new(quic::LateTimers),
+    )?)
 }
 
 /// A UDP socket with large buffers.
 pub fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
     // What the system does not grant is no reason to fail.
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER_BYTES);

@@ -1,11 +1,13 @@
-//! Whether this process was itself stopped for so long that its rooms may be somebody else's by now.
+//! Whether this process was itself stopped for so long that its rooms may be somebody else's by
+//! now.
 //!
-//! Who hangs is given up after a while, and its rooms go on elsewhere. When it wakes up it does not know that yet; what it took now would be
-//! confirmed to players and known to nobody. So whoever is about to confirm something, and whoever says that the host lives, passes here
-//! first: between two passages there is never more than the bound, or there is no passage any more.
+//! Who hangs is given up after a while, and its rooms go on elsewhere. When it wakes up it does not
+//! know that yet; what it took now would be confirmed to players and known to nobody. So whoever is
+//! about to confirm something, and whoever says that the host lives, passes here first: between two
+//! passages there is never more than the bound, or there is no passage any more.
 //!
-//! The WorldServer counts from the last sign of life, which may have left one [`BEAT_INTERVAL`] before the process stopped, and what leaves
-//! now needs some time to get there: hence the bound.
+//! The WorldServer counts from the last sign of life, which may have left one [`BEAT_INTERVAL`]
+//! before the process stopped, and what leaves now needs some time to get there: hence the bound.
 
 use std::time::Duration;
 
@@ -24,7 +26,10 @@ impl Fence {
     /// Begins anew, for a host that is given up after so much silence; 0 for one that never is.
     pub fn guard(&mut self, silence: Duration) {
         let most = silence.saturating_sub(2 * BEAT_INTERVAL).max(silence / 2);
-        *self = Self { most: (!silence.is_zero()).then_some(most), ..Self::default() };
+        *self = Self {
+            most: (!silence.is_zero()).then_some(most),
+            ..Self::default()
+        };
     }
 
     /// Whether what is said at `now` still counts. Once it does not, it never does again.
@@ -44,7 +49,8 @@ mod tests {
     fn who_was_stopped_for_too_long_does_not_pass_any_more() {
         let mut fence = Fence::default();
         fence.guard(Duration::from_secs(2));
-        let passes = [0, 1_500, 3_000, 4_501, 4_502].map(|ms| fence.pass(LocalTime::from_millis(ms)));
+        let passes =
+            [0, 1_500, 3_000, 4_501, 4_502].map(|ms| fence.pass(LocalTime::from_millis(ms)));
         assert_eq!(passes, [true, true, true, false, false]);
     }
 
@@ -52,6 +58,11 @@ mod tests {
     fn who_is_never_given_up_always_passes() {
         let mut fence = Fence::default();
         fence.guard(Duration::ZERO);
-        assert!([0, 100_000].map(|ms| fence.pass(LocalTime::from_millis(ms))).iter().all(|passes| *passes));
+        assert!(
+            [0, 100_000]
+                .map(|ms| fence.pass(LocalTime::from_millis(ms)))
+                .iter()
+                .all(|passes| *passes)
+        );
     }
 }

@@ -1,11 +1,13 @@
 //! A host: where rooms run.
 //!
-//! `WorldToHost` messages and game connections go in, `HostToWorld` messages and datagrams come out. The rooms are spread
-//! over as many arbiter threads as there are cores; one clock thread ticks them all. How the messages travel is the
-//! carrier's business (`carrier`): the same host runs within the WorldServer, as its child, or on another machine.
+//! `WorldToHost` messages and game connections go in, `HostToWorld` messages and datagrams come
+//! out. The rooms are spread over as many arbiter threads as there are cores; one clock thread
+//! ticks them all. How the messages travel is the carrier's business (`carrier`): the same host
+//! runs within the WorldServer, as its child, or on another machine.
 //!
-//! What always holds: a room is in `rooms` exactly while its actor takes messages; without a link to the WorldServer rooms go on for as long
-//! as the lease says that they are this host's (`lease`), and without a lease they end with it, since nobody could be let in or told any more.
+//! What always holds: a room is in `rooms` exactly while its actor takes messages; without a link
+//! to the WorldServer rooms go on for as long as the lease says that they are this host's
+//! (`lease`), and without a lease they end with it, since nobody could be let in or told any more.
 
 mod connection;
 mod control;
@@ -50,15 +52,17 @@ use crate::logic::registry::Registry;
 use crate::places::Places;
 use crate::ticket::{Ticket, TicketVerifier};
 
-/// News of rooms that may wait for the control task. It reads them without pause, so that this is reached only when the
-/// WorldServer has not read for long; then the link ends (`carrier::HOST_QUEUE`).
+/// News of rooms that may wait for the control task. It reads them without pause, so that this is
+/// reached only when the WorldServer has not read for long; then the link ends
+/// (`carrier::HOST_QUEUE`).
 const NEWS: usize = 4_096;
 
-/// Connections that have not joined yet. More at a time than a burst of players after a restart; each is given five
-/// seconds. Beyond it new ones are closed with `too_many_connections`.
+/// Connections that have not joined yet. More at a time than a burst of players after a restart;
+/// each is given five seconds. Beyond it new ones are closed with `too_many_connections`.
 const GREETINGS: usize = 2_048;
 
-/// Those of one address: as many as bots on one machine, or players behind one router, begin at a time.
+/// Those of one address: as many as bots on one machine, or players behind one router, begin at a
+/// time.
 const GREETINGS_PER_ADDRESS: usize = 512;
 
 /// What a host is told at its start.
@@ -93,9 +97,11 @@ pub(crate) struct Shared {
     /// `None` until the WorldServer has said what tickets are checked against.
     pub(crate) tickets: Mutex<Option<TicketVerifier>>,
     news: mpsc::Sender<HostToWorld>,
-    /// The serial of the newest `RoomTick`. Held while one is queued, so that they are queued in the order of their serials.
+    /// The serial of the newest `RoomTick`. Held while one is queued, so that they are queued in
+    /// the order of their serials.
     ticks: Mutex<u64>,
-    /// The serial of the newest `RoomTick` that is known to have left this process. Within one process nothing has to leave.
+    /// The serial of the newest `RoomTick` that is known to have left this process. Within one
+    /// process nothing has to leave.
     written: watch::Sender<u64>,
     lease: Mutex<Lease>,
     /// Until when players may be served, by the lease; `None` for ever.
@@ -120,7 +126,8 @@ impl StallGuard {
 
     /// Whether what is said now still counts.
     pub(crate) fn pass(&self) -> bool {
-        self.fence().pass(LocalTime::from_micros(self.clock.now().micros()))
+        self.fence()
+            .pass(LocalTime::from_micros(self.clock.now().micros()))
     }
 
     fn fence(&self) -> std::sync::MutexGuard<'_, Fence> {
@@ -149,21 +156,28 @@ impl Drop for Place {
 impl Shared {
     /// Tells the WorldServer something that it has to know.
     pub(crate) fn tell(&self, news: HostToWorld) {
-        // Full only when the link is about to be given up anyway: then its rooms go on elsewhere, or end.
+        // Full only when the link is about to be given up anyway: then its rooms go on elsewhere,
+        // or end.
         if self.news.try_send(news).is_err() {
             self.counters.dropped(Dropped::NewsFull);
             tracing::error!("the WorldServer does not take this host's news");
         }
     }
 
-    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves; never, if it does not count any more.
+    /// Tells the WorldServer what a room's tick has taken. The number under which that leaves;
+    /// never, if it does not count any more.
     pub(crate) fn tell_tick(&self, tick: RoomTick) -> u64 {
         if !self.stalls.pass() {
             return u64::MAX;
         }
         let mut serial = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         *serial += 1;
-        self.tell(HostToWorld { body: Some(host_to_world::Body::RoomTick(RoomTick { serial: *serial, ..tick })) });
+        self.tell(HostToWorld {
+            body: Some(host_to_world::Body::RoomTick(RoomTick {
+                serial: *serial,
+                ..tick
+            })),
+        });
         *serial
     }
 
@@ -174,7 +188,11 @@ impl Shared {
 
     /// What datagrams wait for before they leave.
     pub(crate) fn gate(&self) -> Gate {
-        Gate { written: self.written.subscribe(), served_until: self.served_until.subscribe(), silent: false }
+        Gate {
+            written: self.written.subscribe(),
+            served_until: self.served_until.subscribe(),
+            silent: false,
+        }
     }
 
     /// Something has happened to the lease.
@@ -189,7 +207,10 @@ impl Shared {
     pub(crate) fn check_ticket(&self, token: &[u8]) -> Result<Ticket, Error> {
         let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(verifier) = tickets.as_mut() else {
-            return Err(codes::error(ErrorCode::RoomNotRunning, "this host is not in service yet"));
+            return Err(codes::error(
+                ErrorCode::RoomNotRunning,
+                "this host is not in service yet",
+            ));
         };
         let runs = |room| self.rooms.contains_key(&room);
         verifier
@@ -200,15 +221,23 @@ impl Shared {
     /// Whether a ticket that was good when it was shown has become void since.
     pub(crate) fn is_void(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
         let tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
-        tickets.as_ref().is_some_and(|verifier| verifier.is_void(room, player, serial))
+        tickets
+            .as_ref()
+            .is_some_and(|verifier| verifier.is_void(room, player, serial))
     }
 
     /// The arbiter with the fewest rooms.
     pub(crate) fn place_room(&self) -> Place {
-        let least = self.arbiters.iter().min_by_key(|place| place.rooms.load(Ordering::Relaxed));
+        let least = self
+            .arbiters
+            .iter()
+            .min_by_key(|place| place.rooms.load(Ordering::Relaxed));
         let Workplace { arbiter, rooms } = least.expect("a host has at least one arbiter");
         rooms.fetch_add(1, Ordering::Relaxed);
-        Place { arbiter: arbiter.clone(), rooms: Arc::clone(rooms) }
+        Place {
+            arbiter: arbiter.clone(),
+            rooms: Arc::clone(rooms),
+        }
     }
 }
 
@@ -225,7 +254,8 @@ pub struct HostControl {
 }
 
 impl GameHost {
-    /// A host without rooms. Has to be called on a thread of an actix system: that one's arbiters will run the rooms.
+    /// A host without rooms. Has to be called on a thread of an actix system: that one's arbiters
+    /// will run the rooms.
     pub fn new(config: HostConfig, registry: Registry) -> anyhow::Result<(Self, HostControl)> {
         for directory in [&config.trace, &config.record].into_iter().flatten() {
             std::fs::create_dir_all(directory)
@@ -246,10 +276,18 @@ impl GameHost {
             lease: Mutex::default(),
             served_until: watch::Sender::new(None),
             instance: random_bytes()?,
-            stalls: Arc::new(StallGuard { clock: RoomClock::start(), fence: Mutex::default() }),
+            stalls: Arc::new(StallGuard {
+                clock: RoomClock::start(),
+                fence: Mutex::default(),
+            }),
             arbiters: start_arbiters()?,
         });
-        Ok((Self { shared: Arc::clone(&shared) }, HostControl { shared, news }))
+        Ok((
+            Self {
+                shared: Arc::clone(&shared),
+            },
+            HostControl { shared, news },
+        ))
     }
 
     /// Serves one game connection (ALPN `ambit-game/1`) to its end.
@@ -260,9 +298,17 @@ impl GameHost {
 
     /// What it carries now.
     pub(crate) fn load(&self) -> Load {
-        let Shared { config, rooms, tickets, .. } = &*self.shared;
+        let Shared {
+            config,
+            rooms,
+            tickets,
+            ..
+        } = &*self.shared;
         let mut load = Load {
-            in_service: tickets.lock().unwrap_or_else(PoisonError::into_inner).is_some(),
+            in_service: tickets
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_some(),
             capacity: config.capacity,
             ..Load::default()
         };
@@ -281,19 +327,23 @@ impl GameHost {
 }
 
 impl HostControl {
-    /// Serves a WorldServer until the link ends or it says `Drain`; all rooms are closed then, unless there is a lease: then they go on without a
-    /// link, and the caller is to [`Self::wait`] between two links. Or until `stop`: then rooms are handed over, if the WorldServer keeps them.
+    /// Serves a WorldServer until the link ends or it says `Drain`; all rooms are closed then,
+    /// unless there is a lease: then they go on without a link, and the caller is to [`Self::wait`]
+    /// between two links. Or until `stop`: then rooms are handed over, if the WorldServer keeps
+    /// them.
     pub async fn run(&mut self, link: HostEnd, stop: &CancellationToken) -> Ended {
         control::run(&self.shared, &mut self.news, link, stop).await
     }
 
-    /// For a link over bytes: where the serial of each `RoomTick` goes once the WorldServer can't miss it any more.
+    /// For a link over bytes: where the serial of each `RoomTick` goes once the WorldServer can't
+    /// miss it any more.
     pub fn written(&self) -> watch::Sender<u64> {
         self.shared.written.send_replace(0);
         self.shared.written.clone()
     }
 
-    /// Lets time pass between two links: what rooms say that another link will tell anew is dropped. `false` when there are no rooms.
+    /// Lets time pass between two links: what rooms say that another link will tell anew is
+    /// dropped. `false` when there are no rooms.
     pub async fn wait(&mut self, pause: Duration) -> bool {
         let _ = tokio::time::timeout(pause, control::drop_news(&mut self.news)).await;
         !self.shared.rooms.is_empty()
@@ -312,7 +362,9 @@ impl HostControl {
 
 fn random_bytes() -> anyhow::Result<[u8; 16]> {
     let mut bytes = [0; 16];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
     Ok(bytes)
 }
 
@@ -320,13 +372,24 @@ fn start_arbiters() -> anyhow::Result<Vec<Workplace>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     (0..cores)
         .map(|_| {
-            let arbiter = Arbiter::try_new().context("cannot start a thread for rooms")?.handle();
-            Ok(Workplace { arbiter, rooms: Arc::default() })
+            let arbiter = Arbiter::try_new()
+                .context("cannot start a thread for rooms")?
+                .handle();
+            Ok(Workplace {
+                arbiter,
+                rooms: Arc::default(),
+            })
         })
         .collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a shell's clock; tickets expire by the wall clock of two machines")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a shell's clock; tickets expire by the wall clock of two machines"
+)]
 fn unix_now_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
 }

@@ -1,7 +1,8 @@
 //! Who a server is: a certificate with its key, and the fingerprint that clients pin.
 //!
-//! Clients of Ambit don't ask an authority; they compare the SHA-256 of the certificate with what they saw the first time,
-//! or with what a ticket says. A host process makes its own certificate at each start, the WorldServer keeps one.
+//! Clients of Ambit don't ask an authority; they compare the SHA-256 of the certificate with what
+//! they saw the first time, or with what a ticket says. A host process makes its own certificate at
+//! each start, the WorldServer keeps one.
 
 use ambit_proto::quic::Fingerprint;
 use anyhow::Context as _;
@@ -47,7 +48,10 @@ impl IdentityPem {
     /// A new self-signed certificate (ECDSA P-256).
     pub fn generate() -> anyhow::Result<Self> {
         let made = make()?;
-        Ok(Self { certificate: made.cert.pem(), key: made.signing_key.serialize_pem() })
+        Ok(Self {
+            certificate: made.cert.pem(),
+            key: made.signing_key.serialize_pem(),
+        })
     }
 }
 
@@ -55,12 +59,13 @@ fn make() -> anyhow::Result<rcgen::CertifiedKey<rcgen::KeyPair>> {
     rcgen::generate_simple_self_signed(NAMES.map(String::from)).context("making a certificate")
 }
 
-/// Reads a fingerprint as servers print it: `sha256:` and 64 hexadecimal digits; the digits alone do as well.
+/// Reads a fingerprint as servers print it: `sha256:` and 64 hexadecimal digits; the digits alone
+/// do as well.
 pub fn parse_fingerprint(text: &str) -> Result<Fingerprint, String> {
     let digits = text.strip_prefix("sha256:").unwrap_or(text);
-    digits
-        .parse()
-        .map_err(|bad| format!("{bad}; a WorldServer prints its own as `certificate=sha256:...` when it is ready"))
+    digits.parse().map_err(|bad| {
+        format!("{bad}; a WorldServer prints its own as `certificate=sha256:...` when it is ready")
+    })
 }
 
 #[cfg(test)]
@@ -70,13 +75,19 @@ mod tests {
     #[test]
     fn a_printed_fingerprint_reads_back() {
         let fingerprint = Identity::generate().unwrap().fingerprint();
-        assert_eq!(parse_fingerprint(&format!("sha256:{fingerprint}")), Ok(fingerprint));
+        assert_eq!(
+            parse_fingerprint(&format!("sha256:{fingerprint}")),
+            Ok(fingerprint)
+        );
         assert_eq!(parse_fingerprint(&fingerprint.to_string()), Ok(fingerprint));
         assert!(parse_fingerprint("sha256:12").is_err());
     }
 
     #[test]
     fn two_certificates_differ() {
-        assert_ne!(Identity::generate().unwrap().fingerprint(), Identity::generate().unwrap().fingerprint());
+        assert_ne!(
+            Identity::generate().unwrap().fingerprint(),
+            Identity::generate().unwrap().fingerprint()
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Rooms with physics and interest management, and the process that hosts them.
 //!
-//! From the inside out: [`logic`] (objects, statics, the [`Game`](logic::game::Game) trait) and [`games`]; [`network`] (who is told what);
-//! [`room`], both in step, deterministic, with [`record`] to run it again; [`ticket`], the way in. All of that is pure. Around it
-//! the shells: [`host`] accepts players and carries for the rooms, one actix actor each.
+//! From the inside out: [`logic`] (objects, statics, the [`Game`](logic::game::Game) trait) and
+//! [`games`]; [`network`] (who is told what); [`room`], both in step, deterministic, with
+//! [`record`] to run it again; [`ticket`], the way in. All of that is pure. Around it the shells:
+//! [`host`] accepts players and carries for the rooms, one actix actor each.
 
 pub mod config;
 pub mod games;

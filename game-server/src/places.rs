@@ -1,13 +1,14 @@
 //! A bounded number of places, of which one address gets a share.
 //!
-//! An address goes in, a place or the reason why there is none comes out; dropping a place gives it back. So a peer that
-//! takes all it can get leaves most places to everybody else.
+//! An address goes in, a place or the reason why there is none comes out; dropping a place gives it
+//! back. So a peer that takes all it can get leaves most places to everybody else.
 //!
 //! Invariants:
 //! 1. At most `most` places are taken, at most `share` of them by one address.
 //! 2. An address without a place takes no memory.
 //!
-//! Units: an address is what one subscriber has, an IPv4 address or an IPv6 /64. Cost: a lock, held for two look-ups.
+//! Units: an address is what one subscriber has, an IPv4 address or an IPv6 /64. Cost: a lock, held
+//! for two look-ups.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -63,7 +64,11 @@ struct Taken {
 impl Places {
     /// `most` free places, of which one address gets `share`.
     pub fn new(most: usize, share: usize) -> Self {
-        Self { most, share, taken: Arc::default() }
+        Self {
+            most,
+            share,
+            taken: Arc::default(),
+        }
     }
 
     /// Takes a place.
@@ -79,7 +84,11 @@ impl Places {
         taken.count += 1;
         taken.by_address.add(address);
         let crowded = taken.count > self.most / 2 || of_address >= self.share / 2;
-        Ok(Place { places: self.clone(), address, crowded })
+        Ok(Place {
+            places: self.clone(),
+            address,
+            crowded,
+        })
     }
 
     fn give_back(&self, address: IpAddr) {
@@ -109,7 +118,10 @@ impl Drop for Place {
 impl AddressCount {
     /// How many there are from this address.
     pub fn of(&self, address: IpAddr) -> usize {
-        self.0.get(&network_of(address)).copied().unwrap_or_default()
+        self.0
+            .get(&network_of(address))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// One more.
@@ -132,7 +144,9 @@ impl AddressCount {
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(
+            address.to_bits() & !u128::from(u64::MAX),
+        )),
     }
 }
 
@@ -143,10 +157,18 @@ mod tests {
     #[test]
     fn one_address_gets_its_share_and_leaves_the_rest_to_others() {
         let places = Places::new(8, 2);
-        let greedy: Vec<_> = (0..2_600).map(|_| places.take(address("10.0.0.1"))).collect();
+        let greedy: Vec<_> = (0..2_600)
+            .map(|_| places.take(address("10.0.0.1")))
+            .collect();
         assert_eq!(greedy.iter().filter(|place| place.is_ok()).count(), 2);
-        assert!(greedy[2..].iter().all(|place| matches!(place, Err(Full::Share))));
-        let others: Vec<_> = (2..8).map(|n| places.take(address(&format!("10.0.0.{n}")))).collect();
+        assert!(
+            greedy[2..]
+                .iter()
+                .all(|place| matches!(place, Err(Full::Share)))
+        );
+        let others: Vec<_> = (2..8)
+            .map(|n| places.take(address(&format!("10.0.0.{n}"))))
+            .collect();
         assert!(others.iter().all(Result::is_ok));
         assert_eq!(places.take(address("10.0.0.9")).unwrap_err(), Full::Places);
     }
@@ -155,7 +177,10 @@ mod tests {
     fn a_dropped_place_is_free_again_and_leaves_nothing_behind() {
         let places = Places::new(2, 1);
         let first = places.take(address("2001:db8:1:2::1")).unwrap();
-        assert_eq!(places.take(address("2001:db8:1:2::2")).unwrap_err(), Full::Share);
+        assert_eq!(
+            places.take(address("2001:db8:1:2::2")).unwrap_err(),
+            Full::Share
+        );
         drop(first);
         drop(places.take(address("2001:db8:1:2::2")).unwrap());
         let taken = places.lock();
@@ -171,20 +196,35 @@ mod tests {
             taken.last().is_some_and(Place::crowded)
         };
         assert_eq!(["10.0.0.1"; 3].map(&mut crowded), [false, false, true]);
-        assert_eq!(["10.0.0.2", "10.0.0.3", "10.0.0.4"].map(&mut crowded), [false, true, true]);
+        assert_eq!(
+            ["10.0.0.2", "10.0.0.3", "10.0.0.4"].map(&mut crowded),
+            [false, true, true]
+        );
     }
 
     #[test]
     fn one_subscriber_counts_as_one_address() {
         let mut count = AddressCount::default();
-        for text in ["10.0.0.1", "::ffff:10.0.0.1", "2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"] {
+        for text in [
+            "10.0.0.1",
+            "::ffff:10.0.0.1",
+            "2001:db8:1:2::1",
+            "2001:db8:1:2:ffff::9",
+            "2001:db8:1:3::1",
+        ] {
             count.add(address(text));
         }
         assert_eq!(count.of(address("10.0.0.1")), 2);
         assert_eq!(count.of(address("10.0.0.2")), 0);
         assert_eq!(count.of(address("2001:db8:1:2::77")), 2);
         assert_eq!(count.of(address("2001:db8:1:3::77")), 1);
-        for text in ["10.0.0.1", "10.0.0.1", "2001:db8:1:2::1", "2001:db8:1:2::1", "2001:db8:1:3::1"] {
+        for text in [
+            "10.0.0.1",
+            "10.0.0.1",
+            "2001:db8:1:2::1",
+            "2001:db8:1:2::1",
+            "2001:db8:1:3::1",
+        ] {
             count.remove(address(text));
         }
         assert!(count.0.is_empty());

@@ -1,7 +1,8 @@
 //! The process `game-server`: an endpoint, a host and its link to the WorldServer.
 //!
-//! As a child (`--world stdio`) it ends when standard input does: so it never outlives its parent. On its own
-//! (`--world ADDR`) it dials again whenever the link is lost. SIGTERM hands its rooms over, and ends it.
+//! As a child (`--world stdio`) it ends when standard input does: so it never outlives its parent.
+//! On its own (`--world ADDR`) it dials again whenever the link is lost. SIGTERM hands its rooms
+//! over, and ends it.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -30,7 +31,8 @@ use crate::logic::registry::Registry;
 /// How long the clients may take to read their last messages.
 const PART_WITHIN: Duration = Duration::from_secs(1);
 
-/// What is logged, unless the environment says otherwise. (What the client of NATS says is said by `cluster` in its own words.)
+/// What is logged, unless the environment says otherwise. (What the client of NATS says is said by
+/// `cluster` in its own words.)
 const DEFAULT_FILTER: &str = "info,async_nats=warn";
 /// How long the network's threads have for the last datagrams. Nobody plays meanwhile.
 const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
@@ -55,24 +57,33 @@ pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString
 
 /// Logs to standard error; `AMBIT_LOG` or `RUST_LOG` filters them. A second call changes nothing.
 pub fn start_logging() {
-    let filter = ["AMBIT_LOG", "RUST_LOG"].iter().find_map(|name| std::env::var(name).ok());
-    let filter = tracing_subscriber::EnvFilter::new(filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned()));
+    let filter = ["AMBIT_LOG", "RUST_LOG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    let filter =
+        tracing_subscriber::EnvFilter::new(filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned()));
     let colours = std::io::stderr().is_terminal();
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours);
     let _ = logs.try_init();
 }
 
-/// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for `main`.
+/// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
+/// `main`.
 ///
-/// A room that never returns from a tick holds its thread for ever; only the end of the process gets rid of it. So nobody
-/// waits for that thread after `main` has come back.
+/// A room that never returns from a tick holds its thread for ever; only the end of the process
+/// gets rid of it. So nobody waits for that thread after `main` has come back.
 fn host_rooms(options: Options, registry: Registry) -> anyhow::Result<()> {
     let (done, result) = sync_channel(1);
-    std::thread::Builder::new().name("ambit-host".into()).spawn(move || {
-        let system = actix::System::with_tokio_rt(multi_thread_runtime);
-        let result = system.block_on(serve(options, registry));
-        let _ = done.send(result);
-    })?;
+    std::thread::Builder::new()
+        .name("ambit-host".into())
+        .spawn(move || {
+            let system = actix::System::with_tokio_rt(multi_thread_runtime);
+            let result = system.block_on(serve(options, registry));
+            let _ = done.send(result);
+        })?;
     result.recv().context("the host's main task panicked")?
 }
 
@@ -91,10 +102,15 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
     let identity = Identity::generate()?;
     let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
     let needs_place = options.advertise.is_none();
-    let mut agones = options.agones.then(|| Agones::start(needs_place)).transpose()?;
+    let mut agones = options
+        .agones
+        .then(|| Agones::start(needs_place))
+        .transpose()?;
     let address = match &mut agones {
         Some(agones) if needs_place => {
-            tracing::info!("waiting for the address that Agones gives to this server; --advertise would say it");
+            tracing::info!(
+                "waiting for the address that Agones gives to this server; --advertise would say it"
+            );
             tokio::select! {
                 place = agones.place() => place,
                 () = stop.cancelled() => return Ok(()),
@@ -112,25 +128,35 @@ async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
         trace: options.trace,
         record: options.record,
     };
-    tracing::info!(address = config.address, capacity = config.capacity, "hosting rooms");
+    tracing::info!(
+        address = config.address,
+        capacity = config.capacity,
+        "hosting rooms"
+    );
     let (host, mut control) = GameHost::new(config, registry)?;
     if let Some(agones) = &agones {
         agones.watch(host.clone());
     }
-    tokio::spawn(accept(endpoint.clone(), host.door(), move |connection, _| {
-        let host = host.clone();
-        async move { host.serve(connection).await }
-    }));
+    tokio::spawn(accept(
+        endpoint.clone(),
+        host.door(),
+        move |connection, _| {
+            let host = host.clone();
+            async move { host.serve(connection).await }
+        },
+    ));
     let served = match world {
         Link::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
         Link::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
     };
-    // One that fails is started again where it is; Agones hears only of one that has served its time.
+    // One that fails is started again where it is; Agones hears only of one that has served its
+    // time.
     if let (Some(agones), Ok(_)) = (agones, &served) {
         agones.end().await;
     }
     if let Ok(Parting::Vanish) = served {
-        // Without a word to the clients: the WorldServer calls them elsewhere. What rooms said last leaves before.
+        // Without a word to the clients: the WorldServer calls them elsewhere. What rooms said last
+        // leaves before.
         tokio::time::sleep(LAST_DATAGRAMS).await;
         std::process::exit(0);
     }
@@ -156,13 +182,17 @@ impl Link {
     fn prepare(options: &Options) -> anyhow::Result<Self> {
         let fingerprints = options.world_cert.clone();
         match &options.world {
-            World::Stdio => pipes().context("`--world stdio` is for children that a WorldServer starts with pipes"),
+            World::Stdio => pipes()
+                .context("`--world stdio` is for children that a WorldServer starts with pipes"),
             World::Addresses(addresses) if fingerprints.is_empty() => bail!(
                 "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so that the \
                  host key is shown to nobody else",
                 addresses.join(",")
             ),
-            World::Addresses(addresses) => Ok(Self::Dial(Worlds { addresses: addresses.clone(), fingerprints })),
+            World::Addresses(addresses) => Ok(Self::Dial(Worlds {
+                addresses: addresses.clone(),
+                fingerprints,
+            })),
         }
     }
 }
@@ -185,7 +215,9 @@ async fn serve_parent(
     let ended = control.run(link, stop).await;
     if ended == Ended::Stalled {
         // Not a word to anybody: whatever it would say is somebody else's to say by now.
-        tracing::error!("this process was stopped for so long that its rooms go on elsewhere; it ends");
+        tracing::error!(
+            "this process was stopped for so long that its rooms go on elsewhere; it ends"
+        );
         std::process::exit(1);
     }
     // What the host said last is still written, unless nobody reads.
@@ -198,7 +230,11 @@ async fn serve_parent(
 }
 
 /// Serves WorldServers that are dialled, until a signal or a `Drain`.
-async fn serve_worlds(control: &mut HostControl, worlds: &Worlds, stop: &CancellationToken) -> anyhow::Result<Parting> {
+async fn serve_worlds(
+    control: &mut HostControl,
+    worlds: &Worlds,
+    stop: &CancellationToken,
+) -> anyhow::Result<Parting> {
     control.written();
     match dial(control, worlds, stop).await? {
         Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
@@ -207,10 +243,14 @@ async fn serve_worlds(control: &mut HostControl, worlds: &Worlds, stop: &Cancell
     }
 }
 
-/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too, but the parent drains, and its
-/// end is theirs. Who terminates a child alone wants its rooms elsewhere.
+/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too,
+/// but the parent drains, and its end is theirs. Who terminates a child alone wants its rooms
+/// elsewhere.
 fn stop_at_signal(world: &World) -> anyhow::Result<CancellationToken> {
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let (mut interrupt, mut terminate) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
     let stop = CancellationToken::new();
     let stopping = stop.clone();
     let is_child = *world == World::Stdio;

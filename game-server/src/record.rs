@@ -1,11 +1,12 @@
 //! A recording of a room: all that went in, so that the same room can be run again, bit by bit.
 //!
-//! [`Recorder`] turns each tick's time and inputs into bytes; [`Recording`] reads them back; [`replay`] runs them through a new room. The
-//! shells write the bytes to a file, and after a panic the file holds the tick that caused it: an entry is recorded
-//! before the room is ticked.
+//! [`Recorder`] turns each tick's time and inputs into bytes; [`Recording`] reads them back;
+//! [`replay`] runs them through a new room. The shells write the bytes to a file, and after a panic
+//! the file holds the tick that caused it: an entry is recorded before the room is ticked.
 //!
-//! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries, each a 32-bit big-endian length and that many bytes. The first entry is the
-//! [`Header`], each other one a tick: the room's time and its inputs. Cost: a copy of the inputs.
+//! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries, each a 32-bit
+//! big-endian length and that many bytes. The first entry is the [`Header`], each other one a tick:
+//! the room's time and its inputs. Cost: a copy of the inputs.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,8 @@ use crate::logic::registry::Registry;
 use crate::room::{Input, Output, Room};
 
 const MAGIC: &[u8; 8] = b"AMBITREC";
-/// Datagrams are recorded as they came, so a new shape of these (`ambit_proto::message::VERSION`) is a new version here.
+/// Datagrams are recorded as they came, so a new shape of these (`ambit_proto::message::VERSION`)
+/// is a new version here.
 const VERSION: u32 = 3;
 /// Longest text of a header or name, in bytes.
 const MAX_TEXT: usize = 4_096;
@@ -59,7 +61,9 @@ pub enum BadRecording {
     #[error("not a recording of a room")]
     Foreign,
     /// It was made by a server that spoke otherwise with its clients.
-    #[error("a recording of version {0}, and this build runs those of version {VERSION}: take the build that made it")]
+    #[error(
+        "a recording of version {0}, and this build runs those of version {VERSION}: take the build that made it"
+    )]
     Version(u32),
     /// It ends within an entry: the process died while writing.
     #[error("the recording ends within an entry")]
@@ -113,15 +117,26 @@ impl<'a> Recording<'a> {
             return Err(BadRecording::Version(version));
         }
         let (entry, rest) = split(rest)?.ok_or(BadRecording::Truncated)?;
-        Ok(Recording { header: wire::decode(entry)?, rest })
+        Ok(Recording {
+            header: wire::decode(entry)?,
+            rest,
+        })
     }
 
     /// The next tick; none at the end.
     pub fn next_tick(&mut self) -> Result<Option<(GameTime, Vec<Input>)>, BadRecording> {
-        let Some((entry, rest)) = split(self.rest)? else { return Ok(None) };
+        let Some((entry, rest)) = split(self.rest)? else {
+            return Ok(None);
+        };
         self.rest = rest;
         let tick: Tick = wire::decode(entry)?;
-        Ok(Some((tick.now, tick.inputs.into_iter().filter_map(|Recorded(input)| input).collect())))
+        Ok(Some((
+            tick.now,
+            tick.inputs
+                .into_iter()
+                .filter_map(|Recorded(input)| input)
+                .collect(),
+        )))
     }
 }
 
@@ -144,7 +159,9 @@ pub fn replay(
 
 /// The room that a header describes.
 pub fn room(header: &Header, registry: &Registry) -> Result<Room, BadRecording> {
-    registry.room(header).map_err(|error| BadRecording::Room(error.to_string()))
+    registry
+        .room(header)
+        .map_err(|error| BadRecording::Room(error.to_string()))
 }
 
 /// One tick's inputs.
@@ -165,10 +182,16 @@ impl Wire for Header {
         coder.u64(&mut self.seed)?;
         coder.u32(&mut self.capacity)?;
         coder.u32(&mut self.grace_ms)?;
-        let mut parameters: Vec<Parameter> =
-            self.parameters.iter().map(|(key, value)| Parameter(key.clone(), value.clone())).collect();
+        let mut parameters: Vec<Parameter> = self
+            .parameters
+            .iter()
+            .map(|(key, value)| Parameter(key.clone(), value.clone()))
+            .collect();
         coder.list(&mut parameters, MAX_TEXT)?;
-        self.parameters = parameters.into_iter().map(|Parameter(key, value)| (key, value)).collect();
+        self.parameters = parameters
+            .into_iter()
+            .map(|Parameter(key, value)| (key, value))
+            .collect();
         Ok(())
     }
 }
@@ -198,7 +221,11 @@ impl Wire for Recorded {
         coder.bits(&mut which, 4)?;
         let mut input = self.0.take().map_or_else(|| Recorded::blank(which), Ok)?;
         match &mut input {
-            Input::Join { client, player, name } => {
+            Input::Join {
+                client,
+                player,
+                name,
+            } => {
                 coder.u32(&mut client.0)?;
                 coder.u64(&mut player.0)?;
                 coder.text(name, MAX_TEXT)?;
@@ -209,7 +236,10 @@ impl Wire for Recorded {
                 coder.u64(&mut player.0)?;
                 coder.text(name, MAX_TEXT)?;
             }
-            Input::Budget { client, bytes_per_s } => {
+            Input::Budget {
+                client,
+                bytes_per_s,
+            } => {
                 let mut whose = client.is_some();
                 coder.flag(&mut whose)?;
                 let mut id = client.map_or(0, |client| client.0);
@@ -221,7 +251,13 @@ impl Wire for Recorded {
                 coder.u64(&mut player.0)?;
                 coder.u64(number)?;
             }
-            Input::Admit { player, number, name, at, carried } => {
+            Input::Admit {
+                player,
+                number,
+                name,
+                at,
+                carried,
+            } => {
                 coder.u64(&mut player.0)?;
                 coder.u64(number)?;
                 coder.text(name, MAX_TEXT)?;
@@ -263,16 +299,36 @@ impl Recorded {
     fn blank(which: u64) -> Result<Input, WireError> {
         let (client, player, name) = (ClientId(0), PlayerId(0), String::new());
         match which {
-            0 => Ok(Input::Join { client, player, name }),
+            0 => Ok(Input::Join {
+                client,
+                player,
+                name,
+            }),
             1 => Ok(Input::Lost { client }),
             2 => Ok(Input::Remove { player }),
             3 => Ok(Input::Rename { player, name }),
-            4 => Ok(Input::Datagram { client, at: GameTime::ZERO, bytes: bytes::Bytes::new() }),
-            5 => Ok(Input::Budget { client: None, bytes_per_s: 0 }),
+            4 => Ok(Input::Datagram {
+                client,
+                at: GameTime::ZERO,
+                bytes: bytes::Bytes::new(),
+            }),
+            5 => Ok(Input::Budget {
+                client: None,
+                bytes_per_s: 0,
+            }),
             6 => Ok(Input::LetGo { player, number: 0 }),
             7 => Ok(Input::Stay { player }),
-            8 => Ok(Input::Admit { player, number: 0, name, at: Position::default(), carried: Vec::new() }),
-            value => Err(WireError::Unknown { what: "input of a room", value }),
+            8 => Ok(Input::Admit {
+                player,
+                number: 0,
+                name,
+                at: Position::default(),
+                carried: Vec::new(),
+            }),
+            value => Err(WireError::Unknown {
+                what: "input of a room",
+                value,
+            }),
         }
     }
 }
@@ -294,7 +350,9 @@ fn split(bytes: &[u8]) -> Result<Option<Split<'_>>, BadRecording> {
     }
     let (length, rest) = bytes.split_first_chunk().ok_or(BadRecording::Truncated)?;
     let length = u32::from_be_bytes(*length) as usize;
-    rest.split_at_checked(length).ok_or(BadRecording::Truncated).map(Some)
+    rest.split_at_checked(length)
+        .ok_or(BadRecording::Truncated)
+        .map(Some)
 }
 
 #[cfg(test)]
@@ -306,8 +364,14 @@ mod tests {
         let bytes = recording();
         let mut recording = Recording::read(&bytes).expect("a recording");
         assert_eq!(recording.header, header());
-        assert_eq!(recording.next_tick(), Ok(Some((GameTime::from_millis(50), inputs()))));
-        assert_eq!(recording.next_tick(), Ok(Some((GameTime::from_millis(100), Vec::new()))));
+        assert_eq!(
+            recording.next_tick(),
+            Ok(Some((GameTime::from_millis(50), inputs())))
+        );
+        assert_eq!(
+            recording.next_tick(),
+            Ok(Some((GameTime::from_millis(100), Vec::new())))
+        );
         assert_eq!(recording.next_tick(), Ok(None));
     }
 
@@ -315,7 +379,9 @@ mod tests {
     fn a_recording_that_ends_early_is_read_as_far_as_it_goes() {
         let bytes = recording();
         for length in 0..bytes.len() {
-            let Ok(mut recording) = Recording::read(&bytes[..length]) else { continue };
+            let Ok(mut recording) = Recording::read(&bytes[..length]) else {
+                continue;
+            };
             let mut ticks = 0;
             let end = loop {
                 match recording.next_tick() {
@@ -324,7 +390,10 @@ mod tests {
                 }
             };
             assert!(ticks < 2, "{length} of {} bytes", bytes.len());
-            assert!(matches!(end, Ok(None) | Err(BadRecording::Truncated)), "{length}: {end:?}");
+            assert!(
+                matches!(end, Ok(None) | Err(BadRecording::Truncated)),
+                "{length}: {end:?}"
+            );
         }
     }
 
@@ -334,24 +403,52 @@ mod tests {
         bytes[MAGIC.len() + 3] = 1;
         let refused = Recording::read(&bytes).expect_err("it is of another version");
         assert_eq!(refused, BadRecording::Version(1));
-        assert!(refused.to_string().starts_with("a recording of version 1, and this build runs those of version 3"));
+        assert!(
+            refused
+                .to_string()
+                .starts_with("a recording of version 1, and this build runs those of version 3")
+        );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
     }
 
     fn header() -> Header {
         let parameters = [("size".to_owned(), "80x80".to_owned())].into();
-        Header { game: "field".to_owned(), room: 3, seed: 4, capacity: 5, grace_ms: 6, parameters }
+        Header {
+            game: "field".to_owned(),
+            room: 3,
+            seed: 4,
+            capacity: 5,
+            grace_ms: 6,
+            parameters,
+        }
     }
 
     fn inputs() -> Vec<Input> {
         let (client, player) = (ClientId(1), PlayerId(2));
         vec![
-            Input::Join { client, player, name: "ann".to_owned() },
-            Input::Datagram { client, at: GameTime::from_micros(7), bytes: vec![1, 2, 3].into() },
-            Input::Rename { player, name: "bob".to_owned() },
-            Input::Budget { client: Some(client), bytes_per_s: 16_000 },
-            Input::Budget { client: None, bytes_per_s: 32_000 },
+            Input::Join {
+                client,
+                player,
+                name: "ann".to_owned(),
+            },
+            Input::Datagram {
+                client,
+                at: GameTime::from_micros(7),
+                bytes: vec![1, 2, 3].into(),
+            },
+            Input::Rename {
+                player,
+                name: "bob".to_owned(),
+            },
+            Input::Budget {
+                client: Some(client),
+                bytes_per_s: 16_000,
+            },
+            Input::Budget {
+                client: None,
+                bytes_per_s: 32_000,
+            },
             Input::LetGo { player, number: 9 },
             Input::Stay { player },
             Input::Admit {

@@ -1,14 +1,17 @@
 //! A room: the logic (a game and its world) and the network, in step.
 //!
-//! `tick(now, inputs, outputs)` is all there is: the same configuration, seed and inputs give the same outputs, bit by
-//! bit. No clock, socket, thread or lock; a shell that catches a panic just drops the room.
+//! `tick(now, inputs, outputs)` is all there is: the same configuration, seed and inputs give the
+//! same outputs, bit by bit. No clock, socket, thread or lock; a shell that catches a panic just
+//! drops the room.
 //!
-//! The logic lives at the **horizon**, `now + delay`: what is commanded takes effect there, and what is decided there is
-//! final, since nothing that arrives later can reach back. So clients hear of most things `delay` before they show them
-//! (local lag; reference 003, section 3.6). That sum stands here and nowhere else.
+//! The logic lives at the **horizon**, `now + delay`: what is commanded takes effect there, and
+//! what is decided there is final, since nothing that arrives later can reach back. So clients hear
+//! of most things `delay` before they show them (local lag; reference 003, section 3.6). That sum
+//! stands here and nowhere else.
 //!
 //! Invariants:
-//! 1. A player has one avatar, from the join until `PlayerOut` or `Remove`; connections come and go.
+//! 1. A player has one avatar, from the join until `PlayerOut` or `Remove`; connections come and
+//!    go.
 //! 2. A player has one connection at most; a newer one supersedes the older.
 //! 3. Whoever is not back within the grace period is out.
 
@@ -104,7 +107,8 @@ pub enum Input {
     Datagram {
         /// From whom.
         client: ClientId,
-        /// The room's time when it arrived; may be later than the time for which the tick is, when that runs late.
+        /// The room's time when it arrived; may be later than the time for which the tick is, when
+        /// that runs late.
         at: GameTime,
         /// What.
         bytes: Bytes,
@@ -165,7 +169,8 @@ pub enum Output {
         /// Of the transfer.
         number: u64,
     },
-    /// The client's player has gone to another map: the client leaves by itself when it knows where to.
+    /// The client's player has gone to another map: the client leaves by itself when it knows where
+    /// to.
     Elsewhere {
         /// The connection.
         client: ClientId,
@@ -174,8 +179,9 @@ pub enum Output {
     Finished,
 }
 
-/// What a tick has taken of its inputs: what the world and the game were told, whoever brought it. The same in the same ticks gives
-/// the same world; so these, and what [`Room::save`] says, are all that another process needs to go on.
+/// What a tick has taken of its inputs: what the world and the game were told, whoever brought it.
+/// The same in the same ticks gives the same world; so these, and what [`Room::save`] says, are all
+/// that another process needs to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Accepted {
     /// A player has come, for the first time or again.
@@ -258,7 +264,8 @@ struct Seat {
     again_until: GameTime,
     /// By which the player came from another map; 0 if by the door.
     transfer: u64,
-    /// The newest of them to go or to hold keys: one that was sent before it is out of date, wherever the newer one was heard.
+    /// The newest of them to go or to hold keys: one that was sent before it is out of date,
+    /// wherever the newer one was heard.
     steered: Option<u32>,
 }
 
@@ -269,9 +276,11 @@ enum Presence {
     Away(GameTime),
 }
 
-/// How long after a player has come here from another host commands may be said again: far longer than a line can be silent.
+/// How long after a player has come here from another host commands may be said again: far longer
+/// than a line can be silent.
 const AGAIN: Duration = Duration::from_secs(30);
-/// A command this far behind another one is of another client's counting: none has so many on their way.
+/// A command this far behind another one is of another client's counting: none has so many on their
+/// way.
 const FAR_BEHIND: u32 = 128;
 
 /// Of a seat whose player's words are done again: no connection has this number.
@@ -285,7 +294,8 @@ pub struct Room {
     network: Network,
     seats: BTreeMap<PlayerId, Seat>,
     players: BTreeMap<ClientId, PlayerId>,
-    /// Names that players took since the room began; perhaps of some who are not in yet. One for each member at most.
+    /// Names that players took since the room began; perhaps of some who are not in yet. One for
+    /// each member at most.
     names: BTreeMap<PlayerId, String>,
     /// Who joined at this tick and sees nothing yet.
     arrivals: Vec<Arrival>,
@@ -331,7 +341,8 @@ impl Room {
         }
     }
 
-    /// Moves the room on to `now`, which is later than at the last tick. Empties `inputs` and appends to `outputs`.
+    /// Moves the room on to `now`, which is later than at the last tick. Empties `inputs` and
+    /// appends to `outputs`.
     pub fn tick(&mut self, now: GameTime, inputs: &mut Vec<Input>, outputs: &mut Vec<Output>) {
         let moment = self.begin(now);
         for input in inputs.drain(..) {
@@ -340,19 +351,23 @@ impl Room {
         self.drop_deaf(now, outputs);
         self.finish(moment, outputs);
         self.network
-            .send(now, &self.world, &mut self.stats, |client, bytes| outputs.push(Output::Datagram { client, bytes }));
+            .send(now, &self.world, &mut self.stats, |client, bytes| {
+                outputs.push(Output::Datagram { client, bytes })
+            });
         if self.game.finished() {
             outputs.push(Output::Finished);
         }
         self.count(now);
     }
 
-    /// No tick follows here: whoever heard nothing at the last one is told where the room stands, so that nobody waits for it longer than for the
-    /// next host.
+    /// No tick follows here: whoever heard nothing at the last one is told where the room stands,
+    /// so that nobody waits for it longer than for the next host.
     pub fn part(&mut self, outputs: &mut Vec<Output>) {
         let Some(last) = self.last else { return };
         self.network
-            .part(last, &self.world, &mut self.stats, |client, bytes| outputs.push(Output::Datagram { client, bytes }));
+            .part(last, &self.world, &mut self.stats, |client, bytes| {
+                outputs.push(Output::Datagram { client, bytes })
+            });
     }
 
     /// What the last tick has taken.
@@ -360,18 +375,33 @@ impl Room {
         &self.accepted
     }
 
-    /// The room as it is between two ticks, beside its configuration; nothing if its game can't go on elsewhere. Cost: all objects.
+    /// The room as it is between two ticks, beside its configuration; nothing if its game can't go
+    /// on elsewhere. Cost: all objects.
     pub fn save(&self) -> Option<Vec<u8>> {
         let game = self.game.save()?;
         let mut out = Vec::with_capacity(game.len() + 64 * self.world.len());
-        saved::put(&mut out, &(self.last, &self.seats, &self.names, self.gates.state(), &game));
+        saved::put(
+            &mut out,
+            &(
+                self.last,
+                &self.seats,
+                &self.names,
+                self.gates.state(),
+                &game,
+            ),
+        );
         self.world.save(&mut out);
         Some(out)
     }
 
-    /// A room of the same configuration that goes on where one was saved; `game` has been made anew. Nobody is connected: who was
-    /// there comes again, and has the grace period for it from [`Room::resume`] on.
-    pub fn restore(config: RoomConfig, game: Box<dyn Game>, mut saved: &[u8]) -> Result<Self, BadState> {
+    /// A room of the same configuration that goes on where one was saved; `game` has been made
+    /// anew. Nobody is connected: who was there comes again, and has the grace period for it from
+    /// [`Room::resume`] on.
+    pub fn restore(
+        config: RoomConfig,
+        game: Box<dyn Game>,
+        mut saved: &[u8],
+    ) -> Result<Self, BadState> {
         let mut room = Room::new(config, game);
         // Puts up what stands around.
         room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
@@ -379,7 +409,12 @@ impl Room {
         (room.last, room.seats, room.names, gates, game) = saved::take(&mut saved)?;
         room.gates.restore(gates);
         room.world.restore(&mut saved)?;
-        if !saved.is_empty() || !room.seats.values().all(|seat| room.world.contains(seat.avatar)) {
+        if !saved.is_empty()
+            || !room
+                .seats
+                .values()
+                .all(|seat| room.world.contains(seat.avatar))
+        {
             return Err(BadState::Malformed);
         }
         room.game.restore(&mut room.world, &game)?;
@@ -408,14 +443,17 @@ impl Room {
         }
     }
 
-    /// Which commands of a player's present client were carried out, here or wherever the room has run.
+    /// Which commands of a player's present client were carried out, here or wherever the room has
+    /// run.
     pub fn done(&self, player: PlayerId) -> Option<Done> {
         self.seats.get(&player).map(|seat| seat.done)
     }
 
     /// Who has an avatar, whether connected or not, and how each is called.
     pub fn seated(&self) -> impl Iterator<Item = (PlayerId, &str)> {
-        self.seats.iter().map(|(&player, seat)| (player, seat.name.as_str()))
+        self.seats
+            .iter()
+            .map(|(&player, seat)| (player, seat.name.as_str()))
     }
 
     /// The time of the last tick.
@@ -466,7 +504,10 @@ impl Room {
     /// Everything to the horizon of `now`, but what has come in.
     fn begin(&mut self, now: GameTime) -> Moment {
         // Whole milliseconds: that is what the wire carries, and both ends are to hold the same.
-        let moment = Moment { now, horizon: (now + self.config.delay).whole_millis() };
+        let moment = Moment {
+            now,
+            horizon: (now + self.config.delay).whole_millis(),
+        };
         self.trace.clear();
         self.accepted.clear();
         self.said.clear();
@@ -483,7 +524,8 @@ impl Room {
         let now = moment.now;
         self.expire(now, outputs);
         self.take_inputs(moment);
-        self.game.step(&mut self.world, now.since(self.last.unwrap_or(now)));
+        self.game
+            .step(&mut self.world, now.since(self.last.unwrap_or(now)));
         self.last = Some(now);
         self.watch_gates(now);
         outputs.append(&mut self.said);
@@ -514,7 +556,11 @@ impl Room {
                 self.names.insert(*player, name.clone());
                 Ok(())
             }
-            Accepted::Command { player, number, action } => {
+            Accepted::Command {
+                player,
+                number,
+                action,
+            } => {
                 if let Some(seat) = self.seats.get_mut(player) {
                     seat.done.insert(*number);
                     if matches!(action, Action::Move { .. } | Action::Keys(_)) {
@@ -538,9 +584,24 @@ impl Room {
                 self.gates.refuse(*player);
                 Ok(())
             }
-            Accepted::Admit { player, number, name, at, carried } => {
+            Accepted::Admit {
+                player,
+                number,
+                name,
+                at,
+                carried,
+            } => {
                 let (name, carried) = (name.clone(), carried.clone());
-                self.admit(now, &Arriving { player: *player, number: *number, name, at: *at, carried });
+                self.admit(
+                    now,
+                    &Arriving {
+                        player: *player,
+                        number: *number,
+                        name,
+                        at: *at,
+                        carried,
+                    },
+                );
                 Ok(())
             }
             Accepted::Sample { player, at, sample } => {
@@ -554,7 +615,11 @@ impl Room {
 
     fn handle(&mut self, now: GameTime, input: Input, outputs: &mut Vec<Output>) {
         match input {
-            Input::Join { client, player, name } => self.join(now, client, player, name, outputs),
+            Input::Join {
+                client,
+                player,
+                name,
+            } => self.join(now, client, player, name, outputs),
             Input::Lost { client } => self.lose(now, client),
             Input::Remove { player } => self.remove(now, player),
             Input::Rename { player, name } => {
@@ -566,30 +631,69 @@ impl Room {
             Input::Stay { player } => {
                 let _ = self.accept(now, Accepted::Stay { player });
             }
-            Input::Admit { player, number, name, at, carried } => {
-                let _ = self.accept(now, Accepted::Admit { player, number, name, at, carried });
+            Input::Admit {
+                player,
+                number,
+                name,
+                at,
+                carried,
+            } => {
+                let _ = self.accept(
+                    now,
+                    Accepted::Admit {
+                        player,
+                        number,
+                        name,
+                        at,
+                        carried,
+                    },
+                );
             }
-            Input::Budget { client: None, bytes_per_s } => self.network.set_budget(now, None, bytes_per_s),
-            Input::Budget { client: Some(client), bytes_per_s } => self.network.set_budget_of(now, client, bytes_per_s),
+            Input::Budget {
+                client: None,
+                bytes_per_s,
+            } => self.network.set_budget(now, None, bytes_per_s),
+            Input::Budget {
+                client: Some(client),
+                bytes_per_s,
+            } => self.network.set_budget_of(now, client, bytes_per_s),
             Input::Datagram { client, at, bytes } => self.hear(now, client, at, &bytes),
         }
     }
 
-    fn join(&mut self, now: GameTime, client: ClientId, player: PlayerId, name: String, outputs: &mut Vec<Output>) {
+    fn join(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        player: PlayerId,
+        name: String,
+        outputs: &mut Vec<Output>,
+    ) {
         if self.gates.departure(player).is_some() {
             // With a ticket of before; the next one leads to where the player is now.
             return outputs.push(Output::Superseded { client });
         }
-        if let Some(Seat { presence: Presence::Here(older), .. }) = self.seats.get(&player) {
+        if let Some(Seat {
+            presence: Presence::Here(older),
+            ..
+        }) = self.seats.get(&player)
+        {
             let older = *older;
             self.lose(now, older);
             outputs.push(Output::Superseded { client: older });
         }
         let _ = self.accept(now, Accepted::Join { player, name });
-        let seat = self.seats.get_mut(&player).expect("whoever has come has a seat");
+        let seat = self
+            .seats
+            .get_mut(&player)
+            .expect("whoever has come has a seat");
         seat.presence = Presence::Here(client);
         self.players.insert(client, player);
-        let arrival = Arrival { client, player, avatar: seat.avatar };
+        let arrival = Arrival {
+            client,
+            player,
+            avatar: seat.avatar,
+        };
         self.network.admit(now, arrival, &self.world);
         self.arrivals.push(arrival);
     }
@@ -597,7 +701,11 @@ impl Room {
     /// A player is there, with the old avatar or a new one.
     fn come(&mut self, now: GameTime, player: PlayerId, name: &str) {
         // The ticket may have been made before the player took another name.
-        let name = self.names.get(&player).cloned().unwrap_or_else(|| name.to_owned());
+        let name = self
+            .names
+            .get(&player)
+            .cloned()
+            .unwrap_or_else(|| name.to_owned());
         if self.seats.contains_key(&player) {
             self.rename(player, &name);
         } else {
@@ -605,7 +713,15 @@ impl Room {
             let (presence, done) = (Presence::Here(NOBODY), Done::default());
             self.seats.insert(
                 player,
-                Seat { avatar, name, presence, done, again_until: GameTime::ZERO, transfer: 0, steered: None },
+                Seat {
+                    avatar,
+                    name,
+                    presence,
+                    done,
+                    again_until: GameTime::ZERO,
+                    transfer: 0,
+                    steered: None,
+                },
             );
         }
         let seat = self.seats.get_mut(&player).expect("seated");
@@ -628,13 +744,19 @@ impl Room {
     }
 
     fn lose(&mut self, now: GameTime, client: ClientId) {
-        let Some(&player) = self.players.get(&client) else { return };
+        let Some(&player) = self.players.get(&client) else {
+            return;
+        };
         self.disconnect(client);
         let _ = self.accept(now, Accepted::Lost { player });
     }
 
     fn remove(&mut self, now: GameTime, player: PlayerId) {
-        if let Some(Seat { presence: Presence::Here(client), .. }) = self.seats.get(&player) {
+        if let Some(Seat {
+            presence: Presence::Here(client),
+            ..
+        }) = self.seats.get(&player)
+        {
             self.disconnect(*client);
         }
         let _ = self.accept(now, Accepted::Remove { player });
@@ -644,14 +766,18 @@ impl Room {
     fn vacate(&mut self, player: PlayerId) {
         self.names.remove(&player);
         self.gates.forget(player);
-        let Some(seat) = self.seats.remove(&player) else { return };
+        let Some(seat) = self.seats.remove(&player) else {
+            return;
+        };
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player);
         self.world.forget_controls(player);
     }
 
     fn rename(&mut self, player: PlayerId, name: &str) {
-        let Some(seat) = self.seats.get_mut(&player).filter(|seat| seat.name != name) else { return };
+        let Some(seat) = self.seats.get_mut(&player).filter(|seat| seat.name != name) else {
+            return;
+        };
         name.clone_into(&mut seat.name);
         self.game.rename(&mut self.world, player, name);
     }
@@ -663,11 +789,17 @@ impl Room {
     }
 
     fn hear(&mut self, now: GameTime, client: ClientId, at: GameTime, bytes: &[u8]) {
-        let Some(&player) = self.players.get(&client) else { return };
+        let Some(&player) = self.players.get(&client) else {
+            return;
+        };
         self.stats.datagrams_in += 1;
         self.stats.bytes_in += bytes.len() as u64;
         let mut heard = std::mem::take(&mut self.heard);
-        if self.network.handle_datagram(client, at, bytes, &mut heard).is_err() {
+        if self
+            .network
+            .handle_datagram(client, at, bytes, &mut heard)
+            .is_err()
+        {
             self.stats.malformed += 1;
         }
         for item in heard.drain(..) {
@@ -694,13 +826,15 @@ impl Room {
     }
 
     fn command(&mut self, now: GameTime, client: ClientId, player: PlayerId, command: &Command) {
-        let carried_out = |seat: &Seat| seat.again_until > now && seat.done.contains(command.number);
+        let carried_out =
+            |seat: &Seat| seat.again_until > now && seat.done.contains(command.number);
         if self.seats.get(&player).is_some_and(carried_out) {
             self.stats.commands_repeated += 1;
             return;
         }
         let is_outdated = |seat: &Seat| {
-            let is_behind = |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(command.number));
+            let is_behind =
+                |last: u32| (1..FAR_BEHIND).contains(&last.wrapping_sub(command.number));
             let steers = matches!(command.action, Action::Move { .. } | Action::Keys(_));
             seat.again_until > now && steers && seat.steered.is_some_and(is_behind)
         };
@@ -708,8 +842,14 @@ impl Room {
             self.stats.commands_outdated += 1;
             return;
         }
-        let done =
-            self.accept(now, Accepted::Command { player, number: command.number, action: command.action.clone() });
+        let done = self.accept(
+            now,
+            Accepted::Command {
+                player,
+                number: command.number,
+                action: command.action.clone(),
+            },
+        );
         match done {
             Ok(()) => self.stats.commands += 1,
             Err(Refusal(code)) => {
@@ -719,14 +859,28 @@ impl Room {
         }
     }
 
-    /// Lets the game know what the players press at this tick, and the players what has come to count.
+    /// Lets the game know what the players press at this tick, and the players what has come to
+    /// count.
     fn take_inputs(&mut self, moment: Moment) {
         let mut taken = std::mem::take(&mut self.taken);
         self.world.take_inputs(&mut taken);
-        for Taken { player, until, changed } in taken.drain(..) {
-            let Some(seat) = self.seats.get(&player) else { continue };
+        for Taken {
+            player,
+            until,
+            changed,
+        } in taken.drain(..)
+        {
+            let Some(seat) = self.seats.get(&player) else {
+                continue;
+            };
             if let (Some(at), Presence::Here(client)) = (until, seat.presence) {
-                self.network.note_effect(client, Effect { at, effect: moment.horizon });
+                self.network.note_effect(
+                    client,
+                    Effect {
+                        at,
+                        effect: moment.horizon,
+                    },
+                );
             }
             if changed {
                 let pressed = self.world.strokes(player).pressed();
@@ -737,7 +891,8 @@ impl Room {
     }
 
     fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {
-        self.network.refuse(now, client, command, code as u16, &mut self.stats);
+        self.network
+            .refuse(now, client, command, code as u16, &mut self.stats);
     }
 
     fn drop_deaf(&mut self, now: GameTime, outputs: &mut Vec<Output>) {
@@ -754,7 +909,10 @@ impl Room {
         while let Some((&player, _)) = self.seats.iter().find(|(_, seat)| over(seat)) {
             // Not noted: the time alone says so.
             self.vacate(player);
-            outputs.push(Output::PlayerOut { player, reason: ErrorCode::Idle });
+            outputs.push(Output::PlayerOut {
+                player,
+                reason: ErrorCode::Idle,
+            });
         }
     }
 
@@ -762,19 +920,36 @@ impl Room {
     fn publish(&mut self, moment: Moment) {
         self.world.drain_changes(&mut self.changes);
         self.loads.note(moment.now, &self.changes, &self.world);
-        let eyes = Eyes { game: &*self.game, world: &self.world };
-        self.network.apply(moment, &self.changes, &self.arrivals, &eyes, &mut self.stats);
+        let eyes = Eyes {
+            game: &*self.game,
+            world: &self.world,
+        };
+        self.network.apply(
+            moment,
+            &self.changes,
+            &self.arrivals,
+            &eyes,
+            &mut self.stats,
+        );
         self.arrivals.clear();
         self.changes.clear();
         self.world.drain_trace(&mut self.trace);
     }
 
     fn count(&mut self, now: GameTime) {
-        if self.stats.ticks.is_multiple_of(u64::from(self.config.tick_hz)) {
-            let shares = self.network.viewers().filter_map(|viewer| viewer.amplification(now));
+        if self
+            .stats
+            .ticks
+            .is_multiple_of(u64::from(self.config.tick_hz))
+        {
+            let shares = self
+                .network
+                .viewers()
+                .filter_map(|viewer| viewer.amplification(now));
             self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
             let sent = (self.stats.bytes_out - self.bytes_before) * 1_000;
-            self.stats.budget_use_permille = sent.checked_div(self.network.budgets()).unwrap_or(0) as u32;
+            self.stats.budget_use_permille =
+                sent.checked_div(self.network.budgets()).unwrap_or(0) as u32;
             self.bytes_before = self.stats.bytes_out;
         }
         self.stats.ticks += 1;

@@ -1,15 +1,17 @@
-//! What a room writes to disk, when the operator wishes it: the ground truth (`--trace`) and a recording (`--record`).
+//! What a room writes to disk, when the operator wishes it: the ground truth (`--trace`) and a
+//! recording (`--record`).
 //!
-//! Ticks hand over lines and bytes; a thread of the room's own turns them into text and writes them. When the disk can't
-//! keep up the room waits for it: both files are worthless with holes, and whoever wants them measures nothing else.
+//! Ticks hand over lines and bytes; a thread of the room's own turns them into text and writes
+//! them. When the disk can't keep up the room waits for it: both files are worthless with holes,
+//! and whoever wants them measures nothing else.
 //!
-//! `room-ID.jsonl`: JSON objects, one a line. The first has `ev` = `room` and what the room is (metres, cells, ms); each other
-//! one has `t` (when it takes effect: room time in ms), `ev`, and the object's `id`:
-//! `move` (`x`, `y`, `z`, `cell`), `spawn` (those and `kind`), `despawn`, `hide`, `reveal`, `join` (`player`, `name`),
-//! `leave` (`player`). `room-ID.rec`: see `record`.
+//! `room-ID.jsonl`: JSON objects, one a line. The first has `ev` = `room` and what the room is
+//! (metres, cells, ms); each other one has `t` (when it takes effect: room time in ms), `ev`, and
+//! the object's `id`: `move` (`x`, `y`, `z`, `cell`), `spawn` (those and `kind`), `despawn`,
+//! `hide`, `reveal`, `join` (`player`, `name`), `leave` (`player`). `room-ID.rec`: see `record`.
 //!
-//! What is there is never overwritten: ids begin anew with each run, so a later room of that id is `room-ID-2`, then
-//! `room-ID-3`, both files alike.
+//! What is there is never overwritten: ids begin anew with each run, so a later room of that id is
+//! `room-ID-2`, then `room-ID-3`, both files alike.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -42,8 +44,8 @@ pub(crate) struct RoomFiles {
 }
 
 impl RoomFiles {
-    /// Makes the files that are wished for and writes their beginnings. What the disk does not take later is counted in
-    /// `lost`.
+    /// Makes the files that are wished for and writes their beginnings. What the disk does not take
+    /// later is counted in `lost`.
     pub(crate) fn open(
         trace: Option<&Path>,
         record: Option<&Path>,
@@ -55,7 +57,11 @@ impl RoomFiles {
             return Ok(Self::default());
         }
         let (trace, record) = create_both(trace, record, header.room)?;
-        let mut files = Files { trace, record, kinds: kinds(room) };
+        let mut files = Files {
+            trace,
+            record,
+            kinds: kinds(room),
+        };
         let mut recorder = Recorder::default();
         if let Some(file) = &mut files.trace {
             write_line(file, &opening(header, room))?;
@@ -72,10 +78,14 @@ impl RoomFiles {
         std::thread::Builder::new()
             .name(format!("ambit-files-{id}"))
             .spawn(move || files.write_all(id, &arrivals, &lost))?;
-        Ok(Self { blocks: Some(blocks), recorder })
+        Ok(Self {
+            blocks: Some(blocks),
+            recorder,
+        })
     }
 
-    /// Notes what goes into a tick, before it runs: so the record of a room that panics holds the tick that did it.
+    /// Notes what goes into a tick, before it runs: so the record of a room that panics holds the
+    /// tick that did it.
     pub(crate) fn record(&mut self, now: GameTime, inputs: &[Input]) {
         if let Some(recorder) = &mut self.recorder {
             let mut bytes = Vec::new();
@@ -106,7 +116,8 @@ struct Files {
 }
 
 impl Files {
-    /// Takes blocks for as long as the room is there, also when they can't be written: then it counts them.
+    /// Takes blocks for as long as the room is there, also when they can't be written: then it
+    /// counts them.
     fn write_all(&mut self, room: u64, arrivals: &Receiver<Block>, lost: &Counters) {
         if let Err(error) = self.write(arrivals) {
             tracing::error!(room, "the room's files can't be written any more: {error}");
@@ -132,9 +143,9 @@ impl Files {
 
     fn write_block(&mut self, block: Block) -> io::Result<()> {
         match (block, &mut self.trace, &mut self.record) {
-            (Block::Trace(lines), Some(file), _) => {
-                lines.iter().try_for_each(|line| write_line(file, &as_json(line, &self.kinds)))
-            }
+            (Block::Trace(lines), Some(file), _) => lines
+                .iter()
+                .try_for_each(|line| write_line(file, &as_json(line, &self.kinds))),
             (Block::Record(bytes), _, Some(file)) => file.write_all(&bytes),
             (Block::Trace(_) | Block::Record(_), ..) => Ok(()),
         }
@@ -144,7 +155,11 @@ impl Files {
 type NewFile = Option<BufWriter<File>>;
 
 /// Makes a room's files under the first name that is free for both.
-fn create_both(trace: Option<&Path>, record: Option<&Path>, room: u64) -> io::Result<(NewFile, NewFile)> {
+fn create_both(
+    trace: Option<&Path>,
+    record: Option<&Path>,
+    room: u64,
+) -> io::Result<(NewFile, NewFile)> {
     let mut name = format!("room-{room}");
     let mut count = 1;
     loop {
@@ -171,8 +186,8 @@ fn create_named(trace: Option<&Path>, record: Option<&Path>) -> io::Result<(NewF
 
 fn create(path: Option<&Path>) -> io::Result<NewFile> {
     let Some(path) = path else { return Ok(None) };
-    let file =
-        File::create_new(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+    let file = File::create_new(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     Ok(Some(BufWriter::new(file)))
 }
 
@@ -181,15 +196,36 @@ fn write_line(file: &mut impl Write, line: &Value) -> io::Result<()> {
 }
 
 fn kinds(room: &Room) -> Vec<String> {
-    room.world().schema().kinds.iter().map(|kind| kind.name.clone()).collect()
+    room.world()
+        .schema()
+        .kinds
+        .iter()
+        .map(|kind| kind.name.clone())
+        .collect()
 }
 
 fn opening(header: &Header, room: &Room) -> Value {
-    let RoomConfig { seed, tick_hz, delay, width, height, cell, inner, outer, margin_m, .. } = room.config();
-    let kinds = room.world().schema().kinds.iter().map(|kind| match &kind.sight {
-        Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
-        None => json!({ "name": kind.name, "inner": inner, "outer": outer }),
-    });
+    let RoomConfig {
+        seed,
+        tick_hz,
+        delay,
+        width,
+        height,
+        cell,
+        inner,
+        outer,
+        margin_m,
+        ..
+    } = room.config();
+    let kinds = room
+        .world()
+        .schema()
+        .kinds
+        .iter()
+        .map(|kind| match &kind.sight {
+            Some(sight) => json!({ "name": kind.name, "inner": sight.inner, "outer": sight.outer }),
+            None => json!({ "name": kind.name, "inner": inner, "outer": outer }),
+        });
     json!({
         "ev": "room", "room": header.room, "game": header.game, "seed": seed, "tick_hz": tick_hz,
         "delay_ms": delay.as_millis() as u64, "width": width, "height": height, "cell": cell,
@@ -203,14 +239,20 @@ fn as_json(line: &TraceLine, kinds: &[String]) -> Value {
         Truth::Moved { position: at, cell } => {
             json!({ "t": t, "ev": "move", "id": id, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
         }
-        Truth::Spawned { kind, position: at, cell } => {
+        Truth::Spawned {
+            kind,
+            position: at,
+            cell,
+        } => {
             let kind = kinds.get(usize::from(*kind));
             json!({ "t": t, "ev": "spawn", "id": id, "kind": kind, "x": at.x, "y": at.y, "z": at.z, "cell": cell })
         }
         Truth::Despawned => json!({ "t": t, "ev": "despawn", "id": id }),
         Truth::Hidden => json!({ "t": t, "ev": "hide", "id": id }),
         Truth::Revealed => json!({ "t": t, "ev": "reveal", "id": id }),
-        Truth::Joined { player, name } => json!({ "t": t, "ev": "join", "id": id, "player": player.0, "name": name }),
+        Truth::Joined { player, name } => {
+            json!({ "t": t, "ev": "join", "id": id, "player": player.0, "name": name })
+        }
         Truth::Left { player } => json!({ "t": t, "ev": "leave", "id": id, "player": player.0 }),
     }
 }
@@ -224,13 +266,16 @@ mod tests {
 
     #[test]
     fn a_later_run_leaves_the_files_of_an_earlier_one_alone() {
-        let directory = std::env::temp_dir().join(format!("ambit-room-files-{}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("ambit-room-files-{}", std::process::id()));
         let [trace, record] = ["trace", "record"].map(|name| directory.join(name));
         for path in [&trace, &record] {
             fs::create_dir_all(path).unwrap();
         }
         let names = |path: &Path| {
-            let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let entries = fs::read_dir(path)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap());
             entries.collect::<std::collections::BTreeSet<_>>()
         };
         create_both(Some(&trace), Some(&record), 1).unwrap();
@@ -238,10 +283,18 @@ mod tests {
         create_both(None, Some(&record), 1).unwrap();
         create_both(Some(&trace), Some(&record), 1).unwrap();
         create_both(Some(&trace), Some(&record), 2).unwrap();
-        assert_eq!(names(&trace), ["room-1.jsonl", "room-1-3.jsonl", "room-2.jsonl"].map(String::from).into());
+        assert_eq!(
+            names(&trace),
+            ["room-1.jsonl", "room-1-3.jsonl", "room-2.jsonl"]
+                .map(String::from)
+                .into()
+        );
         let recorded = ["room-1.rec", "room-1-2.rec", "room-1-3.rec", "room-2.rec"];
         assert_eq!(names(&record), recorded.map(String::from).into());
-        assert_eq!(fs::read_to_string(trace.join("room-1.jsonl")).unwrap(), "the first run");
+        assert_eq!(
+            fs::read_to_string(trace.join("room-1.jsonl")).unwrap(),
+            "the first run"
+        );
         fs::remove_dir_all(&directory).unwrap();
     }
 
@@ -249,7 +302,11 @@ mod tests {
     #[test]
     fn what_a_full_disk_does_not_take_is_counted() {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut files = Files { trace: None, record: Some(BufWriter::new(full)), kinds: Vec::new() };
+        let mut files = Files {
+            trace: None,
+            record: Some(BufWriter::new(full)),
+            kinds: Vec::new(),
+        };
         let (blocks, arrivals) = sync_channel(QUEUE);
         let lost = Counters::default();
         // Larger than the buffer, so that the first one fails by itself.
@@ -265,19 +322,41 @@ mod tests {
     fn lines_hold_what_the_header_of_this_module_says() {
         let position = Position::new(1.5, 2.25, 0.0);
         let check = |what, expected: &str| {
-            let line = TraceLine { at: GameTime::from_micros(1_500), object: ObjectId(7), what };
-            assert_eq!(as_json(&line, &["orc".to_owned()]), expected.parse::<Value>().unwrap());
+            let line = TraceLine {
+                at: GameTime::from_micros(1_500),
+                object: ObjectId(7),
+                what,
+            };
+            assert_eq!(
+                as_json(&line, &["orc".to_owned()]),
+                expected.parse::<Value>().unwrap()
+            );
         };
         check(
-            Truth::Spawned { kind: 0, position, cell: 3 },
+            Truth::Spawned {
+                kind: 0,
+                position,
+                cell: 3,
+            },
             r#"{"t":1.5,"ev":"spawn","id":7,"kind":"orc","x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
         );
-        check(Truth::Moved { position, cell: 3 }, r#"{"t":1.5,"ev":"move","id":7,"x":1.5,"y":2.25,"z":0.0,"cell":3}"#);
+        check(
+            Truth::Moved { position, cell: 3 },
+            r#"{"t":1.5,"ev":"move","id":7,"x":1.5,"y":2.25,"z":0.0,"cell":3}"#,
+        );
         check(Truth::Hidden, r#"{"t":1.5,"ev":"hide","id":7}"#);
         check(
-            Truth::Joined { player: PlayerId(2), name: "ann".into() },
+            Truth::Joined {
+                player: PlayerId(2),
+                name: "ann".into(),
+            },
             r#"{"t":1.5,"ev":"join","id":7,"player":2,"name":"ann"}"#,
         );
-        check(Truth::Left { player: PlayerId(2) }, r#"{"t":1.5,"ev":"leave","id":7,"player":2}"#);
+        check(
+            Truth::Left {
+                player: PlayerId(2),
+            },
+            r#"{"t":1.5,"ev":"leave","id":7,"player":2}"#,
+        );
     }
 }

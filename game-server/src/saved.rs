@@ -1,7 +1,8 @@
 //! State as bytes, for the same build to read: sections, one behind the other.
 //!
-//! Values go in, bytes come out, and the values again, bit for bit. What is read need not be what was written: bytes that make no sense
-//! are an error, and no length that they claim is believed before there are so many bytes.
+//! Values go in, bytes come out, and the values again, bit for bit. What is read need not be what
+//! was written: bytes that make no sense are an error, and no length that they claim is believed
+//! before there are so many bytes.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,7 +41,11 @@ pub fn of<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
 /// What [`of`] has written.
 pub fn all<T: DeserializeOwned>(mut bytes: &[u8]) -> Result<T, BadState> {
     let value = take(&mut bytes)?;
-    if bytes.is_empty() { Ok(value) } else { Err(BadState::Malformed) }
+    if bytes.is_empty() {
+        Ok(value)
+    } else {
+        Err(BadState::Malformed)
+    }
 }
 
 /// Dice by object, as part of what is saved.
@@ -63,7 +68,10 @@ pub mod dice_by {
         deserializer: D,
     ) -> Result<BTreeMap<K, Rng>, D::Error> {
         let seeds = BTreeMap::<K, u64>::deserialize(deserializer)?;
-        Ok(seeds.into_iter().map(|(key, seed)| (key, Rng::with_seed(seed))).collect())
+        Ok(seeds
+            .into_iter()
+            .map(|(key, seed)| (key, Rng::with_seed(seed)))
+            .collect())
     }
 }
 
@@ -79,8 +87,15 @@ mod tests {
         let mut rest = &bytes[..];
         assert_eq!(take::<(u32, String)>(&mut rest), Ok((7, "ann".to_owned())));
         assert_eq!(take::<Vec<f32>>(&mut rest), Ok(vec![1.5, -0.0]));
-        assert_eq!((take::<u8>(&mut rest), rest.len()), (Err(BadState::Malformed), 0));
-        assert_eq!(all::<u8>(&of(&300_u16)), Err(BadState::Malformed), "a byte is left");
+        assert_eq!(
+            (take::<u8>(&mut rest), rest.len()),
+            (Err(BadState::Malformed), 0)
+        );
+        assert_eq!(
+            all::<u8>(&of(&300_u16)),
+            Err(BadState::Malformed),
+            "a byte is left"
+        );
         // A length of 2^60 costs nothing.
         assert_eq!(all::<Vec<u64>>(&[0xFF; 9]), Err(BadState::Malformed));
     }

@@ -1,4 +1,5 @@
-//! What a room counts about itself, since it began. Plain numbers; the shells turn them into metrics.
+//! What a room counts about itself, since it began. Plain numbers; the shells turn them into
+//! metrics.
 
 /// Counters of one room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,8 @@ pub struct RoomStats {
     pub objects: u32,
     /// Bytes sent over what all budgets together allow, times 1,000, in the last whole second.
     pub budget_use_permille: u32,
-    /// Bytes sent over bytes received, times 1,000, of the client for which that is highest; brought up to date once a second.
+    /// Bytes sent over bytes received, times 1,000, of the client for which that is highest;
+    /// brought up to date once a second.
     pub amplification_permille: u32,
 }
 
@@ -85,15 +87,16 @@ pub struct PoseCounts {
     pub foretold: u64,
     /// Not sent, since there was no room for them.
     pub deferred: u64,
-    /// By class, engaged, near and far: for how long what stirs was not sent, in samples of one client a tick. What was sent in
-    /// the tick itself counts in the first bucket.
+    /// By class, engaged, near and far: for how long what stirs was not sent, in samples of one
+    /// client a tick. What was sent in the tick itself counts in the first bucket.
     pub ages: [Ages; 3],
 }
 
 /// How often ages were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
-    /// How often an age was seen, by the index of its bucket of [`AGE_BUCKET_MS`]; older ones count in the last.
+    /// How often an age was seen, by the index of its bucket of [`AGE_BUCKET_MS`]; older ones count
+    /// in the last.
     pub buckets: [u32; AGE_BUCKETS],
 }
 
@@ -113,7 +116,9 @@ pub struct Sharing {
 
 impl Default for Ages {
     fn default() -> Self {
-        Ages { buckets: [0; AGE_BUCKETS] }
+        Ages {
+            buckets: [0; AGE_BUCKETS],
+        }
     }
 }
 
@@ -125,7 +130,8 @@ impl Ages {
         *bucket = bucket.saturating_add(1);
     }
 
-    /// The upper end of the bucket that at least `share` (0 to 1) of the samples do not exceed; `None` without samples.
+    /// The upper end of the bucket that at least `share` (0 to 1) of the samples do not exceed;
+    /// `None` without samples.
     pub fn quantile_ms(&self, share: f64) -> Option<u64> {
         let count: u64 = self.buckets.iter().map(|&bucket| u64::from(bucket)).sum();
         let wanted = (count as f64 * share).ceil().max(1.0) as u64;
@@ -141,7 +147,11 @@ impl Ages {
 impl Sharing {
     /// How many use one encoding, on average; 0 when nothing was encoded.
     pub fn ratio(&self) -> f64 {
-        if self.made == 0 { 0.0 } else { self.used as f64 / self.made as f64 }
+        if self.made == 0 {
+            0.0
+        } else {
+            self.used as f64 / self.made as f64
+        }
     }
 }
 
@@ -156,7 +166,11 @@ mod tests {
         (0..99).for_each(|_| ages.add(50));
         ages.add(1_000_000);
         assert_eq!(
-            (ages.quantile_ms(0.5), ages.quantile_ms(0.99), ages.quantile_ms(1.0)),
+            (
+                ages.quantile_ms(0.5),
+                ages.quantile_ms(0.99),
+                ages.quantile_ms(1.0)
+            ),
             (Some(75), Some(75), Some(1_600))
         );
     }

@@ -1,17 +1,17 @@
 //! Tickets: what lets one player into one room, once.
 //!
-//! The lobby signs a [`Ticket`] with a [`TicketSigner`]; the host that runs the room checks the bytes with a
-//! [`TicketVerifier`], which needs only the public key. Seconds since 1970 are an argument of whoever asks. To the
-//! client that carries it between the two a ticket is opaque.
+//! The lobby signs a [`Ticket`] with a [`TicketSigner`]; the host that runs the room checks the
+//! bytes with a [`TicketVerifier`], which needs only the public key. Seconds since 1970 are an
+//! argument of whoever asks. To the client that carries it between the two a ticket is opaque.
 //!
-//! Format: 64 bytes of Ed25519 signature, then the body, a small protobuf message. The signature covers
-//! `PREFIX` and the body as it was sent, so nothing is parsed that the lobby did not write.
+//! Format: 64 bytes of Ed25519 signature, then the body, a small protobuf message. The signature
+//! covers `PREFIX` and the body as it was sent, so nothing is parsed that the lobby did not write.
 //!
 //! Invariants:
-//! 1. A ticket is accepted at most once, also when the host's clock jumps: what is forgotten to save memory is refused
-//!    by its age.
-//! 2. What the verifier remembers is bounded by [`TicketVerifier::REMEMBERED`]; at the bound new tickets are refused,
-//!    since letting an old one be forgotten would let it be used twice.
+//! 1. A ticket is accepted at most once, also when the host's clock jumps: what is forgotten to
+//!    save memory is refused by its age.
+//! 2. What the verifier remembers is bounded by [`TicketVerifier::REMEMBERED`]; at the bound new
+//!    tickets are refused, since letting an old one be forgotten would let it be used twice.
 //! 3. Each refusal is counted under exactly one reason.
 //!
 //! Cost: about 20 us to sign, 50 us to check; forgotten in order of expiry.
@@ -23,11 +23,12 @@ use ambit_proto::ids::{PlayerId, RoomId};
 use prost::Message;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-/// How long a ticket is good for. A client connects to the host within one or two seconds of being handed it; on a bad
-/// line it asks for another one.
+/// How long a ticket is good for. A client connects to the host within one or two seconds of being
+/// handed it; on a bad line it asks for another one.
 pub const LIFETIME_S: u64 = 30;
 
-/// Stands before the body when it is signed, so that a signature made by this key for any other purpose is no ticket.
+/// Stands before the body when it is signed, so that a signature made by this key for any other
+/// purpose is no ticket.
 const PREFIX: &[u8] = b"ambit ticket, version 1\0";
 const SIGNATURE_BYTES: usize = 64;
 /// A name of 24 characters and an address of 255 bytes stay far below it.
@@ -47,7 +48,8 @@ pub struct Ticket {
     pub host: String,
     /// The last second, counted from 1970, at which it is good.
     pub expires_unix_s: u64,
-    /// How many tickets the lobby had issued when it issued this one. Ascends, so that all tickets up to one can be voided.
+    /// How many tickets the lobby had issued when it issued this one. Ascends, so that all tickets
+    /// up to one can be voided.
     pub serial: u64,
     /// What tells two tickets apart, and can't be guessed.
     pub nonce: [u8; 16],
@@ -140,7 +142,8 @@ impl std::fmt::Debug for TicketSigner {
 impl TicketSigner {
     /// The key pair of this seed. It has to come from a good random source and to stay secret.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
-        let key = Ed25519KeyPair::from_seed_unchecked(seed).expect("a seed of 32 bytes gives a key");
+        let key =
+            Ed25519KeyPair::from_seed_unchecked(seed).expect("a seed of 32 bytes gives a key");
         Self { key }
     }
 
@@ -165,11 +168,13 @@ pub struct TicketVerifier {
     key: UnparsedPublicKey<[u8; 32]>,
     /// Used tickets by expiry, so that the oldest are forgotten first.
     used: BTreeSet<(u64, [u8; 16])>,
-    /// Who has left a room: the newest ticket that is void, and until when such tickets may still be about.
+    /// Who has left a room: the newest ticket that is void, and until when such tickets may still
+    /// be about.
     voided: BTreeMap<(RoomId, PlayerId), (u64, u64)>,
     /// Rooms in which only some sat when the host was told so.
     closed: BTreeMap<RoomId, Closed>,
-    /// The latest expiry that was forgotten. Nothing that ends by then is accepted, whatever the clock says.
+    /// The latest expiry that was forgotten. Nothing that ends by then is accepted, whatever the
+    /// clock says.
     forgotten_unix_s: u64,
     refused: BTreeMap<TicketError, u64>,
 }
@@ -183,12 +188,12 @@ struct Closed {
 }
 
 impl TicketVerifier {
-    /// Used tickets, and players whose tickets are void, that are remembered at most. At a full 30 s lifetime this is 2,000 entries a
-    /// second, more than handshakes allow; it takes about 4 MB.
+    /// Used tickets, and players whose tickets are void, that are remembered at most. At a full 30
+    /// s lifetime this is 2,000 entries a second, more than handshakes allow; it takes about 4 MB.
     pub const REMEMBERED: usize = 65_536;
 
-    /// A verifier of the tickets made with this public key (`ambit.host.Configure.ticket_key`); `None` when it isn't
-    /// one: 32 bytes.
+    /// A verifier of the tickets made with this public key (`ambit.host.Configure.ticket_key`);
+    /// `None` when it isn't one: 32 bytes.
     pub fn new(public_key: &[u8]) -> Option<Self> {
         let key: [u8; 32] = public_key.try_into().ok()?;
         Some(Self {
@@ -201,7 +206,8 @@ impl TicketVerifier {
         })
     }
 
-    /// Checks `token` for a host that calls itself `own_address` and runs the rooms that `runs` knows, and uses it up.
+    /// Checks `token` for a host that calls itself `own_address` and runs the rooms that `runs`
+    /// knows, and uses it up.
     pub fn verify(
         &mut self,
         now_unix_s: u64,
@@ -220,22 +226,40 @@ impl TicketVerifier {
         verdict
     }
 
-    /// The player has left `room`: tickets that it still holds, up to that serial, are void. With a newer one it may come back.
+    /// The player has left `room`: tickets that it still holds, up to that serial, are void. With a
+    /// newer one it may come back.
     ///
-    /// At the bound nothing is voided: the player can then enter with a ticket at hand, until that expires.
+    /// At the bound nothing is voided: the player can then enter with a ticket at hand, until that
+    /// expires.
     pub fn void(&mut self, now_unix_s: u64, room: RoomId, player: PlayerId, serial: u64) {
         if self.voided.len() >= Self::REMEMBERED {
-            self.voided.retain(|_, (_, until_unix_s)| *until_unix_s >= now_unix_s);
+            self.voided
+                .retain(|_, (_, until_unix_s)| *until_unix_s >= now_unix_s);
         }
         if self.voided.len() < Self::REMEMBERED {
-            self.voided.insert((room, player), (serial, now_unix_s + LIFETIME_S));
+            self.voided
+                .insert((room, player), (serial, now_unix_s + LIFETIME_S));
         }
     }
 
     /// Only `members` sit in `room`: tickets for it that others hold, up to that serial, are void.
-    pub fn void_all_but(&mut self, now_unix_s: u64, room: RoomId, members: BTreeSet<PlayerId>, serial: u64) {
-        self.closed.retain(|_, closed| closed.until_unix_s >= now_unix_s);
-        self.closed.insert(room, Closed { members, serial, until_unix_s: now_unix_s + LIFETIME_S });
+    pub fn void_all_but(
+        &mut self,
+        now_unix_s: u64,
+        room: RoomId,
+        members: BTreeSet<PlayerId>,
+        serial: u64,
+    ) {
+        self.closed
+            .retain(|_, closed| closed.until_unix_s >= now_unix_s);
+        self.closed.insert(
+            room,
+            Closed {
+                members,
+                serial,
+                until_unix_s: now_unix_s + LIFETIME_S,
+            },
+        );
     }
 
     /// Whether another one checks the same tickets.
@@ -245,8 +269,13 @@ impl TicketVerifier {
 
     /// Whether a ticket that was good when it was shown has become void since.
     pub fn is_void(&self, room: RoomId, player: PlayerId, serial: u64) -> bool {
-        self.voided.get(&(room, player)).is_some_and(|&(newest, _)| serial <= newest)
-            || self.closed.get(&room).is_some_and(|closed| serial <= closed.serial && !closed.members.contains(&player))
+        self.voided
+            .get(&(room, player))
+            .is_some_and(|&(newest, _)| serial <= newest)
+            || self
+                .closed
+                .get(&room)
+                .is_some_and(|closed| serial <= closed.serial && !closed.members.contains(&player))
     }
 
     /// Refused tickets since the start, by reason.
@@ -285,9 +314,16 @@ impl TicketVerifier {
         if token.len() > MAX_BYTES {
             return Err(TicketError::Malformed);
         }
-        let (signature, body) = token.split_at_checked(SIGNATURE_BYTES).ok_or(TicketError::Malformed)?;
-        self.key.verify(&signed_bytes(body), signature).map_err(|_| TicketError::Forged)?;
-        Body::decode(body).ok().and_then(|body| body.try_into().ok()).ok_or(TicketError::Malformed)
+        let (signature, body) = token
+            .split_at_checked(SIGNATURE_BYTES)
+            .ok_or(TicketError::Malformed)?;
+        self.key
+            .verify(&signed_bytes(body), signature)
+            .map_err(|_| TicketError::Forged)?;
+        Body::decode(body)
+            .ok()
+            .and_then(|body| body.try_into().ok())
+            .ok_or(TicketError::Malformed)
     }
 
     fn forget(&mut self, now_unix_s: u64) {
@@ -348,7 +384,10 @@ mod tests {
     #[test]
     fn a_ticket_comes_back_as_it_was_signed() {
         let ticket = ticket(1);
-        assert_eq!(show(&mut verifier(), NOW, &signer().sign(&ticket)), Ok(ticket));
+        assert_eq!(
+            show(&mut verifier(), NOW, &signer().sign(&ticket)),
+            Ok(ticket)
+        );
     }
 
     #[test]
@@ -363,14 +402,20 @@ mod tests {
     fn a_ticket_is_good_to_the_last_second_and_not_beyond() {
         let token = signer().sign(&ticket(1));
         assert!(show(&mut verifier(), NOW + LIFETIME_S, &token).is_ok());
-        assert_eq!(show(&mut verifier(), NOW + LIFETIME_S + 1, &token), Err(TicketError::Expired));
+        assert_eq!(
+            show(&mut verifier(), NOW + LIFETIME_S + 1, &token),
+            Err(TicketError::Expired)
+        );
     }
 
     #[test]
     fn a_used_ticket_stays_used_when_the_clock_jumps_ahead_and_back() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
         assert!(show(&mut verifier, NOW, &token).is_ok());
-        let late = Ticket { expires_unix_s: NOW + 10_000, ..ticket(2) };
+        let late = Ticket {
+            expires_unix_s: NOW + 10_000,
+            ..ticket(2)
+        };
         assert!(show(&mut verifier, NOW + 5_000, &signer().sign(&late)).is_ok());
         assert_eq!(show(&mut verifier, NOW, &token), Err(TicketError::Expired));
     }
@@ -381,7 +426,11 @@ mod tests {
         for bit in 0..token.len() * 8 {
             let mut forged = token.clone();
             forged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(show(&mut verifier(), NOW, &forged), Err(TicketError::Forged), "bit {bit}");
+            assert_eq!(
+                show(&mut verifier(), NOW, &forged),
+                Err(TicketError::Forged),
+                "bit {bit}"
+            );
         }
     }
 
@@ -402,31 +451,60 @@ mod tests {
     fn every_truncation_is_refused() {
         let token = signer().sign(&ticket(1));
         for length in 0..token.len() {
-            let expected = if length < SIGNATURE_BYTES { TicketError::Malformed } else { TicketError::Forged };
+            let expected = if length < SIGNATURE_BYTES {
+                TicketError::Malformed
+            } else {
+                TicketError::Forged
+            };
             assert_eq!(show(&mut verifier(), NOW, &token[..length]), Err(expected));
         }
-        assert_eq!(show(&mut verifier(), NOW, &[0; MAX_BYTES + 1]), Err(TicketError::Malformed));
+        assert_eq!(
+            show(&mut verifier(), NOW, &[0; MAX_BYTES + 1]),
+            Err(TicketError::Malformed)
+        );
     }
 
     #[test]
     fn what_is_signed_but_of_another_version_is_malformed() {
-        let body = Body { version: 2, ..Body::from(&ticket(1)) }.encode_to_vec();
+        let body = Body {
+            version: 2,
+            ..Body::from(&ticket(1))
+        }
+        .encode_to_vec();
         let token = [signer().key.sign(&signed_bytes(&body)).as_ref(), &body].concat();
-        assert_eq!(show(&mut verifier(), NOW, &token), Err(TicketError::Malformed));
+        assert_eq!(
+            show(&mut verifier(), NOW, &token),
+            Err(TicketError::Malformed)
+        );
     }
 
     #[test]
     fn a_ticket_for_another_host_or_an_unknown_room_is_foreign() {
-        let elsewhere = Ticket { host: "127.0.0.1:7778".into(), ..ticket(1) };
-        assert_eq!(show(&mut verifier(), NOW, &signer().sign(&elsewhere)), Err(TicketError::Foreign));
-        let unknown = Ticket { room: RoomId(6), ..ticket(1) };
-        assert_eq!(show(&mut verifier(), NOW, &signer().sign(&unknown)), Err(TicketError::Foreign));
+        let elsewhere = Ticket {
+            host: "127.0.0.1:7778".into(),
+            ..ticket(1)
+        };
+        assert_eq!(
+            show(&mut verifier(), NOW, &signer().sign(&elsewhere)),
+            Err(TicketError::Foreign)
+        );
+        let unknown = Ticket {
+            room: RoomId(6),
+            ..ticket(1)
+        };
+        assert_eq!(
+            show(&mut verifier(), NOW, &signer().sign(&unknown)),
+            Err(TicketError::Foreign)
+        );
     }
 
     #[test]
     fn a_refused_ticket_is_not_used_up() {
         let (mut verifier, token) = (verifier(), signer().sign(&ticket(1)));
-        assert_eq!(verifier.verify(NOW, &token, HERE, |_| false), Err(TicketError::Foreign));
+        assert_eq!(
+            verifier.verify(NOW, &token, HERE, |_| false),
+            Err(TicketError::Foreign)
+        );
         assert!(show(&mut verifier, NOW, &token).is_ok());
     }
 
@@ -434,11 +512,23 @@ mod tests {
     fn who_has_left_cannot_come_back_with_a_ticket_at_hand_but_with_a_new_one() {
         let mut verifier = verifier();
         verifier.void(NOW, RoomId(5), PlayerId(7), 41);
-        let old = Ticket { serial: 41, ..ticket(1) };
-        assert_eq!(show(&mut verifier, NOW, &signer().sign(&old)), Err(TicketError::Void));
-        let new = Ticket { serial: 42, ..ticket(2) };
+        let old = Ticket {
+            serial: 41,
+            ..ticket(1)
+        };
+        assert_eq!(
+            show(&mut verifier, NOW, &signer().sign(&old)),
+            Err(TicketError::Void)
+        );
+        let new = Ticket {
+            serial: 42,
+            ..ticket(2)
+        };
         assert!(show(&mut verifier, NOW, &signer().sign(&new)).is_ok());
-        let other = Ticket { player: PlayerId(8), ..ticket(3) };
+        let other = Ticket {
+            player: PlayerId(8),
+            ..ticket(3)
+        };
         assert!(show(&mut verifier, NOW, &signer().sign(&other)).is_ok());
     }
 
@@ -460,7 +550,14 @@ mod tests {
             let _ = show(&mut verifier, NOW, token);
         }
         let counts: Vec<_> = verifier.refused().collect();
-        assert_eq!(counts, [(TicketError::Malformed, 1), (TicketError::Forged, 1), (TicketError::Used, 2)]);
+        assert_eq!(
+            counts,
+            [
+                (TicketError::Malformed, 1),
+                (TicketError::Forged, 1),
+                (TicketError::Used, 2)
+            ]
+        );
     }
 
     fn signer() -> TicketSigner {
@@ -483,7 +580,11 @@ mod tests {
         }
     }
 
-    fn show(verifier: &mut TicketVerifier, now_unix_s: u64, token: &[u8]) -> Result<Ticket, TicketError> {
+    fn show(
+        verifier: &mut TicketVerifier,
+        now_unix_s: u64,
+        token: &[u8],
+    ) -> Result<Ticket, TicketError> {
         verifier.verify(now_unix_s, token, HERE, |room| room == RoomId(5))
     }
 }

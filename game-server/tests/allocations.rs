@@ -1,7 +1,9 @@
-//! What a settled room allocates: nothing for an object, nothing for a client, nothing for a datagram.
+//! What a settled room allocates: nothing for an object, nothing for a client, nothing for a
+//! datagram.
 //!
-//! Rule: a tick allocates but the blocks that datagrams are cut from, two allocations (the block and the count of who holds
-//! it) for each 64 KiB sent. The counting allocator replaces that of the whole process, so this test has a binary of its own.
+//! Rule: a tick allocates but the blocks that datagrams are cut from, two allocations (the block
+//! and the count of who holds it) for each 64 KiB sent. The counting allocator replaces that of the
+//! whole process, so this test has a binary of its own.
 
 use std::time::Duration;
 
@@ -36,7 +38,10 @@ fn a_tick_allocates_nothing_for_an_object_a_client_or_a_datagram() {
         let allocated: u64 = (0..TICKS).map(|_| town.tick()).sum();
         let stats = town.room.stats();
         let poses = stats.poses.sent - before.poses.sent;
-        assert!(poses > u64::from(CLIENTS * TICKS * walkers / 2), "{walkers} walkers, {poses} poses");
+        assert!(
+            poses > u64::from(CLIENTS * TICKS * walkers / 2),
+            "{walkers} walkers, {poses} poses"
+        );
         let blocks = (stats.bytes_out - before.bytes_out).div_ceil(BLOCK_BYTES) + 1;
         assert!(
             allocated <= 2 * blocks,
@@ -60,10 +65,18 @@ struct Walker {
 
 impl Game for Walkers {
     fn schema(&self) -> Schema {
-        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None });
+        let pose = Codec::Pose(PoseFormat {
+            per_metre: 100,
+            turn: Turning::Yaw { bits: 8 },
+            motion: None,
+        });
         let kind = |name: &str, codec| {
             let components = vec![ComponentSpec::public("place", codec)];
-            Kind { name: name.into(), components, ..Kind::default() }
+            Kind {
+                name: name.into(),
+                components,
+                ..Kind::default()
+            }
         };
         Schema {
             game: "walkers".into(),
@@ -77,12 +90,23 @@ impl Game for Walkers {
             let mut rng = fastrand::Rng::with_seed(seed.into());
             let at = (92.0 + rng.f32() * 16.0, 92.0 + rng.f32() * 16.0);
             let object = world.spawn(1, vec![Component::Pose(ambit_proto::pose::Pose::default())]);
-            self.walkers.push(Walker { object, rng, at, heading: seed as f32 });
+            self.walkers.push(Walker {
+                object,
+                rng,
+                at,
+                heading: seed as f32,
+            });
         }
     }
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
-        world.spawn(0, vec![Component::at_rest(world.now(), Position::on_ground(100.0, 100.0))])
+        world.spawn(
+            0,
+            vec![Component::at_rest(
+                world.now(),
+                Position::on_ground(100.0, 100.0),
+            )],
+        )
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
@@ -94,13 +118,21 @@ impl Game for Walkers {
     fn step(&mut self, world: &mut World, _: Duration) {
         for walker in &mut self.walkers {
             walker.heading += (walker.rng.f32() - 0.5) * 0.35;
-            let (x, y) = (walker.at.0 + 0.2 * walker.heading.cos(), walker.at.1 + 0.2 * walker.heading.sin());
+            let (x, y) = (
+                walker.at.0 + 0.2 * walker.heading.cos(),
+                walker.at.1 + 0.2 * walker.heading.sin(),
+            );
             if (92.0..108.0).contains(&x) && (92.0..108.0).contains(&y) {
                 walker.at = (x, y);
             } else {
                 walker.heading += 2.0;
             }
-            world.set_pose(walker.object, Position::on_ground(walker.at.0, walker.at.1), walker.heading, 4.0);
+            world.set_pose(
+                walker.object,
+                Position::on_ground(walker.at.0, walker.at.1),
+                walker.heading,
+                4.0,
+            );
         }
     }
 }
@@ -115,9 +147,17 @@ struct Town {
 
 impl Town {
     fn new(count: u32) -> Self {
-        let game = Walkers { count, walkers: Vec::new() };
+        let game = Walkers {
+            count,
+            walkers: Vec::new(),
+        };
         // As many bytes as it takes to tell of everything at each tick.
-        let config = RoomConfig { inner: 2, outer: 3, budget_bytes_per_s: 100_000, ..RoomConfig::default() };
+        let config = RoomConfig {
+            inner: 2,
+            outer: 3,
+            budget_bytes_per_s: 100_000,
+            ..RoomConfig::default()
+        };
         let join = |client: u32| Input::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
@@ -126,29 +166,51 @@ impl Town {
         Town {
             room: Room::new(config, Box::new(game)),
             now: GameTime::ZERO,
-            links: (0..CLIENTS).map(|_| Link::new(LinkConfig::client())).collect(),
+            links: (0..CLIENTS)
+                .map(|_| Link::new(LinkConfig::client()))
+                .collect(),
             inputs: (0..CLIENTS).map(join).collect(),
             outputs: Vec::with_capacity(8 * CLIENTS as usize),
         }
     }
 
-    /// How many allocations the room made. Clients confirm at the next tick what they get at this one, and hold keys.
+    /// How many allocations the room made. Clients confirm at the next tick what they get at this
+    /// one, and hold keys.
     fn tick(&mut self) -> u64 {
         self.now += Duration::from_millis(50);
         for (client, link) in (0..).zip(&mut self.links) {
             let mut bytes = Vec::new();
             let input = Some(message::Input::new(Keymap(1), self.now));
             link.write_datagram_quietly(self.now.into(), &mut bytes, |writer, _| {
-                Uplink { input, ..Uplink::default() }.wire(writer).expect("a writer refuses nothing");
+                Uplink {
+                    input,
+                    ..Uplink::default()
+                }
+                .wire(writer)
+                .expect("a writer refuses nothing");
             });
-            self.inputs.push(Input::Datagram { client: ClientId(client), at: self.now, bytes: bytes.into() });
+            self.inputs.push(Input::Datagram {
+                client: ClientId(client),
+                at: self.now,
+                bytes: bytes.into(),
+            });
         }
-        let Town { room, now, inputs, outputs, .. } = self;
-        let allocated = allocation_counter::measure(|| room.tick(*now, inputs, outputs)).count_total;
+        let Town {
+            room,
+            now,
+            inputs,
+            outputs,
+            ..
+        } = self;
+        let allocated =
+            allocation_counter::measure(|| room.tick(*now, inputs, outputs)).count_total;
         for output in self.outputs.drain(..) {
-            let Output::Datagram { client, bytes } = output else { continue };
+            let Output::Datagram { client, bytes } = output else {
+                continue;
+            };
             let link = &mut self.links[client.0 as usize];
-            link.handle_datagram(self.now.into(), &bytes).expect("the room's own datagram");
+            link.handle_datagram(self.now.into(), &bytes)
+                .expect("the room's own datagram");
             while link.poll_event().is_some() {}
         }
         allocated

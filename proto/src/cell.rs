@@ -1,9 +1,10 @@
 //! The map, cut in square cells on (x, y): the geometry of interest.
 //!
-//! Cells have columns along x and rows along y, both from 0 in code; anything people read numbers them from 1, row by
-//! row: on a map of 40 x 40 m with cells of 10 m, (23, 12) lies in the third column of the second row, cell 7. A map
-//! whose size is not a multiple of the cell's edge has cells at its far edges that stick out of it. A position on a
-//! border belongs to the cell beyond the border; one that is off the map to the nearest cell at its edge.
+//! Cells have columns along x and rows along y, both from 0 in code; anything people read numbers
+//! them from 1, row by row: on a map of 40 x 40 m with cells of 10 m, (23, 12) lies in the third
+//! column of the second row, cell 7. A map whose size is not a multiple of the cell's edge has
+//! cells at its far edges that stick out of it. A position on a border belongs to the cell beyond
+//! the border; one that is off the map to the nearest cell at its edge.
 //!
 //! Invariant: every cell that a [`Grid`] returns is on its map. Source: reference 003, section 3.5.
 
@@ -24,9 +25,12 @@ impl Cell {
         Self { column, row }
     }
 
-    /// Cells between this one and `other`, counted as a king walks: 1 for each of the eight neighbours.
+    /// Cells between this one and `other`, counted as a king walks: 1 for each of the eight
+    /// neighbours.
     pub fn distance(self, other: Self) -> u16 {
-        self.column.abs_diff(other.column).max(self.row.abs_diff(other.row))
+        self.column
+            .abs_diff(other.column)
+            .max(self.row.abs_diff(other.row))
     }
 }
 
@@ -42,12 +46,19 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A map of `width_m` x `height_m` metres in cells of `cell_m`, or `None` unless all three are above zero, the map
-    /// is at most 16,384 m (what positions can say on the wire) and has at most 65,535 columns and rows.
+    /// A map of `width_m` x `height_m` metres in cells of `cell_m`, or `None` unless all three are
+    /// above zero, the map is at most 16,384 m (what positions can say on the wire) and has at most
+    /// 65,535 columns and rows.
     pub fn try_new(width_m: f32, height_m: f32, cell_m: f32) -> Option<Self> {
         let columns = cells_in(width_m, cell_m)?;
         let rows = cells_in(height_m, cell_m)?;
-        Some(Self { width_m, height_m, cell_m, columns, rows })
+        Some(Self {
+            width_m,
+            height_m,
+            cell_m,
+            columns,
+            rows,
+        })
     }
 
     /// [`Grid::try_new`] for sizes that were checked before.
@@ -91,7 +102,10 @@ impl Grid {
 
     /// The cell of `position`; the nearest one when it is off the map.
     pub fn cell_at(self, position: Position) -> Cell {
-        Cell::new(self.slice(position.x, self.columns), self.slice(position.y, self.rows))
+        Cell::new(
+            self.slice(position.x, self.columns),
+            self.slice(position.y, self.rows),
+        )
     }
 
     /// The cell's number as people read it: row by row from 1.
@@ -104,12 +118,15 @@ impl Grid {
         cell.row as usize * self.columns as usize + cell.column as usize
     }
 
-    /// The cells within `radius` of `centre`, row by row, as far as they are on the map: 9 for a radius of 1 in the
-    /// middle, 6 at an edge, 4 in a corner.
+    /// The cells within `radius` of `centre`, row by row, as far as they are on the map: 9 for a
+    /// radius of 1 in the middle, 6 at an edge, 4 in a corner.
     pub fn block(self, centre: Cell, radius: u16) -> impl Iterator<Item = Cell> + use<> {
-        let span = |at: u16, cells: u16| at.saturating_sub(radius)..=at.saturating_add(radius).min(cells - 1);
+        let span = |at: u16, cells: u16| {
+            at.saturating_sub(radius)..=at.saturating_add(radius).min(cells - 1)
+        };
         let columns = span(centre.column, self.columns);
-        span(centre.row, self.rows).flat_map(move |row| columns.clone().map(move |column| Cell::new(column, row)))
+        span(centre.row, self.rows)
+            .flat_map(move |row| columns.clone().map(move |column| Cell::new(column, row)))
     }
 
     /// Whether `position` is finite and on the map, its edges included; z does not count.
@@ -119,25 +136,38 @@ impl Grid {
             && (0.0..=self.height_m).contains(&position.y)
     }
 
-    /// The cell that counts as `position`'s when `previous` did so before: `previous`, until the position is more than
-    /// `margin_m` beyond its border, column and row each for itself.
+    /// The cell that counts as `position`'s when `previous` did so before: `previous`, until the
+    /// position is more than `margin_m` beyond its border, column and row each for itself.
     ///
-    /// So a column that changes and changes back costs at least twice the margin of travel along x, and the
-    /// same holds for rows: nobody gains anything from pacing along a border or about a corner.
+    /// So a column that changes and changes back costs at least twice the margin of travel along x,
+    /// and the same holds for rows: nobody gains anything from pacing along a border or about a
+    /// corner.
     pub fn home(self, previous: Cell, position: Position, margin_m: f32) -> Cell {
         let at = self.cell_at(position);
         let keeps = |index: u16, metres: f32| {
-            let (from, to) = (f32::from(index) * self.cell_m, f32::from(index + 1) * self.cell_m);
+            let (from, to) = (
+                f32::from(index) * self.cell_m,
+                f32::from(index + 1) * self.cell_m,
+            );
             (from - margin_m..=to + margin_m).contains(&metres)
         };
         Cell {
-            column: if keeps(previous.column, position.x) { previous.column } else { at.column },
-            row: if keeps(previous.row, position.y) { previous.row } else { at.row },
+            column: if keeps(previous.column, position.x) {
+                previous.column
+            } else {
+                at.column
+            },
+            row: if keeps(previous.row, position.y) {
+                previous.row
+            } else {
+                at.row
+            },
         }
     }
 
-    /// In which of `slices` slices of a cell's edge a coordinate is. In `f64` the quotient of two `f32` never rounds up
-    /// to the next whole number, so a position before a border is never put beyond it.
+    /// In which of `slices` slices of a cell's edge a coordinate is. In `f64` the quotient of two
+    /// `f32` never rounds up to the next whole number, so a position before a border is never put
+    /// beyond it.
     fn slice(self, metres: f32, slices: u16) -> u16 {
         let slice = (f64::from(metres) / f64::from(self.cell_m)).floor();
         (slice as u16).min(slices - 1) // The cast takes what is below zero, or not a number, to zero.
@@ -147,7 +177,9 @@ impl Grid {
 /// How many cells cover a length. A rest below a millionth of a cell is taken for rounding.
 fn cells_in(length_m: f32, cell_m: f32) -> Option<u16> {
     let fits = length_m > 0.0 && length_m <= MAX_MAP_METRES && cell_m > 0.0 && cell_m.is_finite();
-    let cells = (f64::from(length_m) / f64::from(cell_m) - 1e-6).ceil().max(1.0);
+    let cells = (f64::from(length_m) / f64::from(cell_m) - 1e-6)
+        .ceil()
+        .max(1.0);
     (fits && cells <= f64::from(u16::MAX)).then_some(cells as u16)
 }
 
@@ -160,7 +192,9 @@ mod tests {
     }
 
     fn numbers(grid: Grid, centre: Cell, radius: u16) -> Vec<u32> {
-        grid.block(centre, radius).map(|cell| grid.number(cell)).collect()
+        grid.block(centre, radius)
+            .map(|cell| grid.number(cell))
+            .collect()
     }
 
     #[test]
@@ -175,7 +209,10 @@ mod tests {
     #[test]
     fn cells_are_numbered_row_by_row_from_one() {
         let grid = Grid::new(30.0, 20.0, 10.0);
-        let all = grid.block(Cell::new(1, 1), 9).map(|cell| grid.number(cell)).collect::<Vec<_>>();
+        let all = grid
+            .block(Cell::new(1, 1), 9)
+            .map(|cell| grid.number(cell))
+            .collect::<Vec<_>>();
         assert_eq!(all, [1, 2, 3, 4, 5, 6]);
     }
 
@@ -196,9 +233,17 @@ mod tests {
             for column in 1..100 {
                 let border = f32::from(column) * cell_m;
                 // A multiple that is not exact in floats may lie on either side of the true one.
-                let beyond = if cell_m == 10.0 { border } else { border * 1.000_001 };
+                let beyond = if cell_m == 10.0 {
+                    border
+                } else {
+                    border * 1.000_001
+                };
                 assert_eq!(grid.cell_at(at(beyond, 0.0)).column, column, "{cell_m}");
-                assert_eq!(grid.cell_at(at(border * 0.999_999, 0.0)).column, column - 1, "{cell_m}");
+                assert_eq!(
+                    grid.cell_at(at(border * 0.999_999, 0.0)).column,
+                    column - 1,
+                    "{cell_m}"
+                );
             }
         }
     }
@@ -215,7 +260,10 @@ mod tests {
     #[test]
     fn a_block_is_clipped_at_the_map_s_edge() {
         let grid = Grid::new(40.0, 40.0, 10.0);
-        assert_eq!(numbers(grid, Cell::new(1, 1), 1), [1, 2, 3, 5, 6, 7, 9, 10, 11]);
+        assert_eq!(
+            numbers(grid, Cell::new(1, 1), 1),
+            [1, 2, 3, 5, 6, 7, 9, 10, 11]
+        );
         assert_eq!(numbers(grid, Cell::new(0, 0), 1), [1, 2, 5, 6]);
         assert_eq!(numbers(grid, Cell::new(3, 1), 1), [3, 4, 7, 8, 11, 12]);
         assert_eq!(numbers(grid, Cell::new(3, 3), 0), [16]);
@@ -228,7 +276,10 @@ mod tests {
         let all: Vec<Cell> = grid.block(Cell::new(0, 0), 99).collect();
         for &centre in &all {
             for radius in 0..5 {
-                let near = all.iter().copied().filter(|cell| cell.distance(centre) <= radius);
+                let near = all
+                    .iter()
+                    .copied()
+                    .filter(|cell| cell.distance(centre) <= radius);
                 assert!(grid.block(centre, radius).eq(near), "{centre:?}, {radius}");
             }
         }
@@ -250,7 +301,10 @@ mod tests {
         ] {
             assert_eq!(grid.home(home, at(x, y), 2.0), expected, "({x}, {y})");
         }
-        assert_eq!(grid.home(Cell::new(3, 3), at(99.0, 99.0), 2.0), Cell::new(3, 3));
+        assert_eq!(
+            grid.home(Cell::new(3, 3), at(99.0, 99.0), 2.0),
+            Cell::new(3, 3)
+        );
     }
 
     #[test]
@@ -265,12 +319,22 @@ mod tests {
                 position.x += rng.f32() - 0.5;
                 position.y += rng.f32() - 0.5;
                 let next = grid.home(home, position, margin);
-                let axes = [(home.column, next.column, position.x), (home.row, next.row, position.y)];
-                for (last, (from, to, metres)) in changed_at.iter_mut().zip(axes).filter(|(_, axis)| axis.0 != axis.1) {
+                let axes = [
+                    (home.column, next.column, position.x),
+                    (home.row, next.row, position.y),
+                ];
+                for (last, (from, to, metres)) in changed_at
+                    .iter_mut()
+                    .zip(axes)
+                    .filter(|(_, axis)| axis.0 != axis.1)
+                {
                     if let Some((left, there)) = *last
                         && left == to
                     {
-                        assert!((metres - there).abs() > 2.0 * margin, "seed {seed}: {metres}, {there}");
+                        assert!(
+                            (metres - there).abs() > 2.0 * margin,
+                            "seed {seed}: {metres}, {there}"
+                        );
                     }
                     *last = Some((from, metres));
                 }
@@ -291,7 +355,11 @@ mod tests {
             (16_385.0, 10.0, 10.0),
             (16_000.0, 10.0, 0.1),
         ] {
-            assert_eq!(Grid::try_new(width, height, cell), None, "{width} x {height}, {cell}");
+            assert_eq!(
+                Grid::try_new(width, height, cell),
+                None,
+                "{width} x {height}, {cell}"
+            );
         }
         assert!(Grid::try_new(16_384.0, 16_384.0, 10.0).is_some());
     }

@@ -1,33 +1,40 @@
 //! The room's clock, as a client estimates it.
 //!
-//! Answered pings go in ([`crate::link::LinkEvent::Pong`]), the room time of any local time comes out.
+//! Answered pings go in ([`crate::link::LinkEvent::Pong`]), the room time of any local time comes
+//! out.
 //!
-//! A ping arrives after it left, so the room's clock is ahead of the local one by at most the difference of the two
-//! stamps; for the answer it is by at least the difference of its stamps. Each of the two bounds is as narrow as that way
-//! was quick, and of the last ten seconds the narrowest of each kind counts, give or take what two clocks may have drifted
-//! since: a minimum-delay filter for each direction. The estimate lies in the middle, but not more than [`MAX_WAY`] above the
-//! lower bound: an answer that was lost and repeated says little, and a clock that is ahead can only be slowed, while one that
-//! is behind may catch up at once as long as nothing better is known. The clock that is read follows it by
-//! running at most [`MAX_SLEW`] too fast or slow, so that nothing on a screen jumps.
+//! A ping arrives after it left, so the room's clock is ahead of the local one by at most the
+//! difference of the two stamps; for the answer it is by at least the difference of its stamps.
+//! Each of the two bounds is as narrow as that way was quick, and of the last ten seconds the
+//! narrowest of each kind counts, give or take what two clocks may have drifted since: a
+//! minimum-delay filter for each direction. The estimate lies in the middle, but not more than
+//! [`MAX_WAY`] above the lower bound: an answer that was lost and repeated says little, and a clock
+//! that is ahead can only be slowed, while one that is behind may catch up at once as long as
+//! nothing better is known. The clock that is read follows it by running at most [`MAX_SLEW`] too
+//! fast or slow, so that nothing on a screen jumps.
 //!
 //! Invariants, for calls in the order of the times they are given:
 //! 1. A reading is never before an earlier reading.
-//! 2. Between two samples the clock runs at 0.95 to 1.05 of the local clock; only the samples up to the first one that was quick, and
-//!    being behind by more than [`MAX_SLEWED_ERROR`], move it forward at once.
-//! 3. Whatever the samples say, reading and memory stay bounded. If the newest contradicts the others, the room's clock
-//!    has jumped and the newest alone counts.
+//! 2. Between two samples the clock runs at 0.95 to 1.05 of the local clock; only the samples up to
+//!    the first one that was quick, and being behind by more than [`MAX_SLEWED_ERROR`], move it
+//!    forward at once.
+//! 3. Whatever the samples say, reading and memory stay bounded. If the newest contradicts the
+//!    others, the room's clock has jumped and the newest alone counts.
 //!
-//! Units: microseconds inside. Cost: a pong looks through 16 samples, a reading is a few additions. Source: RFC 5905,
-//! section 8, for the stamps; section 11.2.1, for intersecting what samples allow instead of averaging them.
+//! Units: microseconds inside. Cost: a pong looks through 16 samples, a reading is a few additions.
+//! Source: RFC 5905, section 8, for the stamps; section 11.2.1, for intersecting what samples allow
+//! instead of averaging them.
 
 use std::time::Duration;
 
 use crate::time::{GameTime, LocalTime};
 
-/// How much too fast or slow the clock may run while it is corrected: nobody sees 5 % of a walking speed.
+/// How much too fast or slow the clock may run while it is corrected: nobody sees 5 % of a walking
+/// speed.
 pub const MAX_SLEW: f64 = 0.05;
 
-/// From this much on, being behind is worse than one jump: at [`MAX_SLEW`] it would last more than ten seconds.
+/// From this much on, being behind is worse than one jump: at [`MAX_SLEW`] it would last more than
+/// ten seconds.
 pub const MAX_SLEWED_ERROR: Duration = Duration::from_millis(500);
 
 /// The longest way from the peer that is believed without a quick round trip that shows it.
@@ -39,10 +46,12 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// Ten seconds at a ping a second, and some of the quicker ones at the beginning.
 const SAMPLES: usize = 16;
 
-/// What two clocks may drift apart, per elapsed time: each quartz is good for 100 ppm, and a virtual machine's is worse.
+/// What two clocks may drift apart, per elapsed time: each quartz is good for 100 ppm, and a
+/// virtual machine's is worse.
 const DRIFT: f64 = 250e-6;
 
-/// By how much samples may contradict each other and still count: stamps are rounded, and schedulers interrupt.
+/// By how much samples may contradict each other and still count: stamps are rounded, and
+/// schedulers interrupt.
 const STAMP_ERROR_US: i64 = 2_000;
 
 /// Estimates the room's clock from answered pings; see the module.
@@ -93,10 +102,18 @@ impl ClockEstimate {
         Self::default()
     }
 
-    /// Takes the answer to a ping that left at `sent` and whose answer came at `arrived`, both on the local clock; the
-    /// peer's stamps are microseconds of room time. An answer that contradicts itself is ignored.
-    pub fn handle_pong(&mut self, sent: LocalTime, received_by_peer_us: u64, sent_by_peer_us: u64, arrived: LocalTime) {
-        let Some(bounds) = Bounds::measured(sent, received_by_peer_us, sent_by_peer_us, arrived) else {
+    /// Takes the answer to a ping that left at `sent` and whose answer came at `arrived`, both on
+    /// the local clock; the peer's stamps are microseconds of room time. An answer that contradicts
+    /// itself is ignored.
+    pub fn handle_pong(
+        &mut self,
+        sent: LocalTime,
+        received_by_peer_us: u64,
+        sent_by_peer_us: u64,
+        arrived: LocalTime,
+    ) {
+        let Some(bounds) = Bounds::measured(sent, received_by_peer_us, sent_by_peer_us, arrived)
+        else {
             return;
         };
         let before = match self.bounds {
@@ -104,15 +121,25 @@ impl ClockEstimate {
             Some(bounds) if bounds.is_vague() => Before::Vague,
             Some(_) => Before::Known,
         };
-        let allowed = self.allowed(arrived).map_or(bounds, |others| others.intersection(bounds));
+        let allowed = self
+            .allowed(arrived)
+            .map_or(bounds, |others| others.intersection(bounds));
         if allowed.is_contradiction() {
             self.samples = [None; SAMPLES];
         }
         self.samples[self.next] = Some(Sample { bounds, arrived });
         self.next = (self.next + 1) % SAMPLES;
-        let allowed = if allowed.is_contradiction() { bounds } else { allowed };
+        let allowed = if allowed.is_contradiction() {
+            bounds
+        } else {
+            allowed
+        };
         self.bounds = Some(allowed);
-        self.reading.follow(arrived, local_us(arrived).saturating_add(allowed.estimate()), before);
+        self.reading.follow(
+            arrived,
+            local_us(arrived).saturating_add(allowed.estimate()),
+            before,
+        );
     }
 
     /// The room's time at the local time `now`; zero before the first sample.
@@ -128,27 +155,42 @@ impl ClockEstimate {
         self.bounds.is_some()
     }
 
-    /// The least time on the way, there and back, without what the peer took to answer; zero before the first sample.
+    /// The least time on the way, there and back, without what the peer took to answer; zero before
+    /// the first sample.
     pub fn rtt(&self) -> Duration {
-        self.bounds.map_or(Duration::ZERO, |bounds| Duration::from_micros(bounds.width_us().max(0).cast_unsigned()))
+        self.bounds.map_or(Duration::ZERO, |bounds| {
+            Duration::from_micros(bounds.width_us().max(0).cast_unsigned())
+        })
     }
 
-    /// How far the estimate may be off, if the ways there and back take different times: half of [`Self::rtt`]. The
-    /// reading may differ from the estimate for a while longer, see [`Self::behind_us`].
+    /// How far the estimate may be off, if the ways there and back take different times: half of
+    /// [`Self::rtt`]. The reading may differ from the estimate for a while longer, see
+    /// [`Self::behind_us`].
     pub fn uncertainty(&self) -> Duration {
         self.rtt() / 2
     }
 
-    /// What the reading at `now` still has to gain on the estimate, in microseconds; negative: to lose.
+    /// What the reading at `now` still has to gain on the estimate, in microseconds; negative: to
+    /// lose.
     pub fn behind_us(&self, now: LocalTime) -> i64 {
-        let estimate = self.bounds.map(|bounds| local_us(now).saturating_add(bounds.estimate()));
-        estimate.map_or(0, |estimate_us| estimate_us.saturating_sub(self.reading.at(now)))
+        let estimate = self
+            .bounds
+            .map(|bounds| local_us(now).saturating_add(bounds.estimate()));
+        estimate.map_or(0, |estimate_us| {
+            estimate_us.saturating_sub(self.reading.at(now))
+        })
     }
 
     /// What the samples of the window allow at `now`.
     fn allowed(&self, now: LocalTime) -> Option<Bounds> {
-        let recent = self.samples.iter().flatten().filter(|sample| now.since(sample.arrived) <= WINDOW);
-        recent.map(|sample| sample.bounds_at(now)).reduce(Bounds::intersection)
+        let recent = self
+            .samples
+            .iter()
+            .flatten()
+            .filter(|sample| now.since(sample.arrived) <= WINDOW);
+        recent
+            .map(|sample| sample.bounds_at(now))
+            .reduce(Bounds::intersection)
     }
 }
 
@@ -156,23 +198,41 @@ impl Sample {
     /// Wider by what the clocks may have drifted since.
     fn bounds_at(&self, now: LocalTime) -> Bounds {
         let drift_us = share_of(now.since(self.arrived), DRIFT);
-        Bounds { least: self.bounds.least.saturating_sub(drift_us), most: self.bounds.most.saturating_add(drift_us) }
+        Bounds {
+            least: self.bounds.least.saturating_sub(drift_us),
+            most: self.bounds.most.saturating_add(drift_us),
+        }
     }
 }
 
 impl Bounds {
-    /// `None` if the peer claims to have held the ping for less than no time or for longer than the whole round trip
-    /// took, or if a stamp is beyond all bounds.
-    fn measured(sent: LocalTime, received_us: u64, answered_us: u64, arrived: LocalTime) -> Option<Self> {
-        let stamp = |micros: u64| i64::try_from(micros).ok().filter(|&micros| micros <= i64::MAX / 4);
+    /// `None` if the peer claims to have held the ping for less than no time or for longer than the
+    /// whole round trip took, or if a stamp is beyond all bounds.
+    fn measured(
+        sent: LocalTime,
+        received_us: u64,
+        answered_us: u64,
+        arrived: LocalTime,
+    ) -> Option<Self> {
+        let stamp = |micros: u64| {
+            i64::try_from(micros)
+                .ok()
+                .filter(|&micros| micros <= i64::MAX / 4)
+        };
         let (sent, arrived) = (stamp(sent.micros())?, stamp(arrived.micros())?);
         let (received, answered) = (stamp(received_us)?, stamp(answered_us)?);
-        let bounds = Self { least: answered - arrived, most: received - sent };
+        let bounds = Self {
+            least: answered - arrived,
+            most: received - sent,
+        };
         (received <= answered && bounds.least <= bounds.most).then_some(bounds)
     }
 
     fn intersection(self, other: Self) -> Self {
-        Self { least: self.least.max(other.least), most: self.most.min(other.most) }
+        Self {
+            least: self.least.max(other.least),
+            most: self.most.min(other.most),
+        }
     }
 
     fn is_contradiction(self) -> bool {
@@ -185,7 +245,9 @@ impl Bounds {
 
     /// The middle, or the lower end and what is believed.
     fn estimate(self) -> i64 {
-        self.least.midpoint(self.most).min(self.least.saturating_add(micros(MAX_WAY)))
+        self.least
+            .midpoint(self.most)
+            .min(self.least.saturating_add(micros(MAX_WAY)))
     }
 
     fn is_vague(self) -> bool {
@@ -196,8 +258,11 @@ impl Bounds {
 impl Reading {
     fn at(&self, now: LocalTime) -> i64 {
         let elapsed = now.since(self.since);
-        let gained_us = share_of(elapsed, MAX_SLEW).min(self.behind_us.saturating_abs()) * self.behind_us.signum();
-        self.shown_us.saturating_add(micros(elapsed)).saturating_add(gained_us)
+        let gained_us = share_of(elapsed, MAX_SLEW).min(self.behind_us.saturating_abs())
+            * self.behind_us.signum();
+        self.shown_us
+            .saturating_add(micros(elapsed))
+            .saturating_add(gained_us)
     }
 
     /// From `now` on, works off what it is behind `estimate_us`, the room's time at `now`.
@@ -210,9 +275,17 @@ impl Reading {
             Before::Known => false,
         };
         *self = if at_once || behind_us > micros(MAX_SLEWED_ERROR) {
-            Self { since: now, shown_us: estimate_us, behind_us: 0 }
+            Self {
+                since: now,
+                shown_us: estimate_us,
+                behind_us: 0,
+            }
         } else {
-            Self { since: now, shown_us, behind_us }
+            Self {
+                since: now,
+                shown_us,
+                behind_us,
+            }
         };
     }
 }
@@ -225,7 +298,8 @@ fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// `rate` of a duration, in whole microseconds. A float of 53 bits is exact for any duration that a room lives.
+/// `rate` of a duration, in whole microseconds. A float of 53 bits is exact for any duration that a
+/// room lives.
 fn share_of(duration: Duration, rate: f64) -> i64 {
     (micros(duration) as f64 * rate) as i64
 }
@@ -234,7 +308,8 @@ fn share_of(duration: Duration, rate: f64) -> i64 {
 mod tests {
     use super::*;
 
-    /// A room's clock, and the way to it and back, in harness time. The local clock is the harness'.
+    /// A room's clock, and the way to it and back, in harness time. The local clock is the
+    /// harness'.
     struct Room {
         rng: fastrand::Rng,
         ahead_us: i64,
@@ -248,18 +323,30 @@ mod tests {
     impl Room {
         fn new(seed: u64) -> Self {
             let rng = fastrand::Rng::with_seed(seed);
-            Self { rng, ahead_us: 77_000_000, drift_ppm: 0, delay_us: [30_000; 2], jitter_us: 0 }
+            Self {
+                rng,
+                ahead_us: 77_000_000,
+                drift_ppm: 0,
+                delay_us: [30_000; 2],
+                jitter_us: 0,
+            }
         }
 
         fn time_us(&self, now_us: u64) -> u64 {
             (now_us as i64 + self.ahead_us + now_us as i64 * self.drift_ppm / 1_000_000) as u64
         }
 
-        /// Sends a ping at `now_us`, holds it for up to a tick and returns the time at which the answer was handled.
+        /// Sends a ping at `now_us`, holds it for up to a tick and returns the time at which the
+        /// answer was handled.
         fn ping(&mut self, clock: &mut ClockEstimate, now_us: u64) -> u64 {
-            let [there, back] = self.delay_us.map(|delay| delay + self.rng.u64(0..=self.jitter_us));
+            let [there, back] = self
+                .delay_us
+                .map(|delay| delay + self.rng.u64(0..=self.jitter_us));
             let held = self.rng.u64(0..50_000);
-            let (received, answered) = (self.time_us(now_us + there), self.time_us(now_us + there + held));
+            let (received, answered) = (
+                self.time_us(now_us + there),
+                self.time_us(now_us + there + held),
+            );
             let arrived_us = now_us + there + held + back;
             clock.handle_pong(at(now_us), received, answered, at(arrived_us));
             arrived_us
@@ -275,21 +362,28 @@ mod tests {
         LocalTime::from_micros(micros)
     }
 
-    /// Pings ten times quickly, then each second; checks after each, from `settled_s` on, that the error is below a bound.
+    /// Pings ten times quickly, then each second; checks after each, from `settled_s` on, that the
+    /// error is below a bound.
     fn check(mut room: Room, seconds: u64, settled_s: u64, bound_us: i64) {
         let mut clock = ClockEstimate::new();
-        let pings = (0..10).map(|ping| ping * 100_000).chain((1..seconds).map(|second| second * 1_000_000));
+        let pings = (0..10)
+            .map(|ping| ping * 100_000)
+            .chain((1..seconds).map(|second| second * 1_000_000));
         for sent_us in pings {
             let now_us = room.ping(&mut clock, sent_us);
             let error_us = room.error_us(&clock, now_us);
-            assert!(now_us < settled_s * 1_000_000 || error_us.abs() <= bound_us, "{error_us} us at {now_us} us");
+            assert!(
+                now_us < settled_s * 1_000_000 || error_us.abs() <= bound_us,
+                "{error_us} us at {now_us} us"
+            );
         }
     }
 
     #[test]
     fn a_first_answer_that_was_long_on_its_way_does_not_put_the_clock_ahead() {
         let mut clock = ClockEstimate::new();
-        // The room's clock shows the local time. The first answer's way back took 30 ms, after a way there of 1.2 s.
+        // The room's clock shows the local time. The first answer's way back took 30 ms, after a
+        // way there of 1.2 s.
         let at = LocalTime::from_millis;
         clock.handle_pong(at(1_000), 2_200_000, 2_200_000, at(2_230));
         let first = clock.room_time(at(2_230)).millis();
@@ -319,20 +413,45 @@ mod tests {
         assert!(clock.synced());
         assert_eq!(room.error_us(&clock, now_us), 0);
         assert_eq!(room.error_us(&clock, now_us + 3_000_000), 0);
-        assert_eq!((clock.rtt(), clock.uncertainty()), (Duration::from_millis(60), Duration::from_millis(30)));
+        assert_eq!(
+            (clock.rtt(), clock.uncertainty()),
+            (Duration::from_millis(60), Duration::from_millis(30))
+        );
     }
 
     #[test]
     fn jitter_hardly_reaches_the_reading() {
         for seed in 0..50 {
-            check(Room { jitter_us: 40_000, ..Room::new(seed) }, 60, 5, 10_000);
+            check(
+                Room {
+                    jitter_us: 40_000,
+                    ..Room::new(seed)
+                },
+                60,
+                5,
+                10_000,
+            );
         }
     }
 
     #[test]
     fn unequal_delays_shift_it_by_half_their_difference() {
-        check(Room { delay_us: [20_000, 80_000], ..Room::new(1) }, 60, 0, 30_000);
-        let (mut room, mut clock) = (Room { delay_us: [20_000, 80_000], ..Room::new(1) }, ClockEstimate::new());
+        check(
+            Room {
+                delay_us: [20_000, 80_000],
+                ..Room::new(1)
+            },
+            60,
+            0,
+            30_000,
+        );
+        let (mut room, mut clock) = (
+            Room {
+                delay_us: [20_000, 80_000],
+                ..Room::new(1)
+            },
+            ClockEstimate::new(),
+        );
         let now_us = room.ping(&mut clock, 0);
         assert_eq!(room.error_us(&clock, now_us), -30_000);
         assert_eq!(clock.uncertainty(), Duration::from_millis(50));
@@ -341,15 +460,38 @@ mod tests {
     #[test]
     fn drift_is_followed() {
         for drift_ppm in [-200, 200] {
-            check(Room { drift_ppm, ..Room::new(1) }, 600, 0, 300);
-            check(Room { drift_ppm, jitter_us: 20_000, ..Room::new(1) }, 600, 5, 8_000);
+            check(
+                Room {
+                    drift_ppm,
+                    ..Room::new(1)
+                },
+                600,
+                0,
+                300,
+            );
+            check(
+                Room {
+                    drift_ppm,
+                    jitter_us: 20_000,
+                    ..Room::new(1)
+                },
+                600,
+                5,
+                8_000,
+            );
         }
     }
 
     #[test]
     fn a_reading_never_goes_back_and_runs_at_most_five_per_cent_fast_or_slow() {
         for seed in 0..50 {
-            let (mut room, mut clock) = (Room { jitter_us: 300_000, ..Room::new(seed) }, ClockEstimate::new());
+            let (mut room, mut clock) = (
+                Room {
+                    jitter_us: 300_000,
+                    ..Room::new(seed)
+                },
+                ClockEstimate::new(),
+            );
             let (mut now_us, mut last) = (room.ping(&mut clock, 0), None);
             for _ in 0..3_000 {
                 if room.rng.u8(0..10) == 0 {

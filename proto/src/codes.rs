@@ -1,8 +1,9 @@
 //! Error codes and their stable names.
 //!
-//! A code keeps its number and its name for ever: scripts compare names, other clients compare numbers. The name is the
-//! `.proto` constant in lower case (`room_full`). A number that this build does not know comes from a newer peer;
-//! `Error.name` then tells what it is, and where only the number travels it reads `code_123`.
+//! A code keeps its number and its name for ever: scripts compare names, other clients compare
+//! numbers. The name is the `.proto` constant in lower case (`room_full`). A number that this build
+//! does not know comes from a newer peer; `Error.name` then tells what it is, and where only the
+//! number travels it reads `code_123`.
 
 pub use crate::control::world::{Error, ErrorCode};
 
@@ -22,14 +23,24 @@ pub fn name_of_number(number: i32) -> String {
     ErrorCode::try_from(number).map_or_else(|_| format!("code_{number}"), name)
 }
 
-/// The message that tells a peer about `code`. `message` says what happened, what was expected, what to do.
+/// The message that tells a peer about `code`. `message` says what happened, what was expected,
+/// what to do.
 pub fn error(code: ErrorCode, message: impl Into<String>) -> Error {
-    Error { code: code.into(), name: name(code), message: message.into() }
+    Error {
+        code: code.into(),
+        name: name(code),
+        message: message.into(),
+    }
 }
 
-/// What a person is shown for an `Error` from the wire: its own name if it has one, else the name of its number.
+/// What a person is shown for an `Error` from the wire: its own name if it has one, else the name
+/// of its number.
 pub fn name_of_error(error: &Error) -> String {
-    if error.name.is_empty() { name_of_number(error.code) } else { error.name.clone() }
+    if error.name.is_empty() {
+        name_of_number(error.code)
+    } else {
+        error.name.clone()
+    }
 }
 
 #[cfg(test)]
@@ -90,8 +101,8 @@ mod tests {
     #[test]
     fn published_numbers_and_names_stay_together() {
         for (number, published) in PUBLISHED {
-            let code =
-                ErrorCode::try_from(number).unwrap_or_else(|_| panic!("{published} has lost its number {number}"));
+            let code = ErrorCode::try_from(number)
+                .unwrap_or_else(|_| panic!("{published} has lost its number {number}"));
             assert_eq!(name(code), published);
             assert_eq!(from_name(published), Some(code));
             assert_eq!(name_of_number(number), published);
@@ -106,7 +117,14 @@ mod tests {
 
     #[test]
     fn other_spellings_are_no_names() {
-        for text in ["", "ROOM_FULL", "Room_Full", "room full", "room_full ", "roomfull"] {
+        for text in [
+            "",
+            "ROOM_FULL",
+            "Room_Full",
+            "room full",
+            "room_full ",
+            "roomfull",
+        ] {
             assert_eq!(from_name(text), None, "{text:?}");
         }
     }
@@ -114,9 +132,19 @@ mod tests {
     #[test]
     fn a_newer_code_still_reads() {
         assert_eq!(name_of_number(9_999), "code_9999");
-        let newer = Error { code: 9_999, name: "made_of_cheese".into(), message: String::new() };
+        let newer = Error {
+            code: 9_999,
+            name: "made_of_cheese".into(),
+            message: String::new(),
+        };
         assert_eq!(name_of_error(&newer), "made_of_cheese");
-        assert_eq!(name_of_error(&Error { name: String::new(), ..newer }), "code_9999");
+        assert_eq!(
+            name_of_error(&Error {
+                name: String::new(),
+                ..newer
+            }),
+            "code_9999"
+        );
     }
 
     #[test]

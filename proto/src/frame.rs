@@ -1,13 +1,16 @@
 //! Messages on an ordered byte stream: a 32-bit big-endian length, then that many bytes.
 //!
-//! Bytes go in as they arrive, in pieces of any size; whole frames come out. No I/O: the owner reads from its stream,
-//! calls `push`, then `poll_frame` until it is empty. A frame may be empty (a prost message with nothing but defaults).
+//! Bytes go in as they arrive, in pieces of any size; whole frames come out. No I/O: the owner
+//! reads from its stream, calls `push`, then `poll_frame` until it is empty. A frame may be empty
+//! (a prost message with nothing but defaults).
 //!
 //! Invariants:
-//! 1. No frame is longer than the bound; a longer one is refused by its length alone, before any of it is kept.
-//! 2. Memory grows with what has arrived, not with what a length promises: at most one unfinished frame and what was
-//!    pushed since the last poll.
-//! 3. After `TooLarge` the stream has no next frame (its boundaries are lost): every poll says so again.
+//! 1. No frame is longer than the bound; a longer one is refused by its length alone, before any of
+//!    it is kept.
+//! 2. Memory grows with what has arrived, not with what a length promises: at most one unfinished
+//!    frame and what was pushed since the last poll.
+//! 3. After `TooLarge` the stream has no next frame (its boundaries are lost): every poll says so
+//!    again.
 //!
 //! Units: bytes; the bound counts the payload alone. Source: the carrier of `proto/ambit/*.proto`.
 
@@ -49,7 +52,11 @@ pub struct FrameDecoder {
 impl FrameDecoder {
     /// A decoder at the beginning of a stream whose frames have at most `max` bytes.
     pub fn new(max: usize) -> Self {
-        Self { max, buffer: BytesMut::new(), failed: None }
+        Self {
+            max,
+            buffer: BytesMut::new(),
+            failed: None,
+        }
     }
 
     /// Frames that follow may have as many bytes.
@@ -89,7 +96,10 @@ impl FrameDecoder {
     }
 
     fn fail(&mut self, length: usize) -> TooLarge {
-        let failed = TooLarge { length, max: self.max };
+        let failed = TooLarge {
+            length,
+            max: self.max,
+        };
         self.failed = Some(failed);
         self.buffer = BytesMut::new();
         failed
@@ -111,7 +121,11 @@ pub fn encode_frame(message: &impl prost::Message) -> Bytes {
 /// `message` as one frame, unless it is longer than the peer would take.
 pub fn encode_frame_within(message: &impl prost::Message, max: usize) -> Result<Bytes, TooLarge> {
     let length = message.encoded_len();
-    if length > max { Err(TooLarge { length, max }) } else { Ok(encode_frame(message)) }
+    if length > max {
+        Err(TooLarge { length, max })
+    } else {
+        Ok(encode_frame(message))
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +141,10 @@ mod tests {
         let stream = stream_of(&frames);
         for step in 1..=stream.len() {
             let mut decoder = FrameDecoder::new(300);
-            let seen = stream.chunks(step).flat_map(|piece| drain(&mut decoder, piece)).collect::<Vec<_>>();
+            let seen = stream
+                .chunks(step)
+                .flat_map(|piece| drain(&mut decoder, piece))
+                .collect::<Vec<_>>();
             assert_eq!(seen, frames, "in pieces of {step}");
             assert!(decoder.is_at_boundary());
         }
@@ -139,7 +156,10 @@ mod tests {
         decoder.push(&stream_of(&[b"good"]));
         decoder.push(&101_u32.to_be_bytes());
         assert_eq!(decoder.poll_frame(), Ok(Some(Bytes::from_static(b"good"))));
-        let refusal = Err(TooLarge { length: 101, max: 100 });
+        let refusal = Err(TooLarge {
+            length: 101,
+            max: 100,
+        });
         assert_eq!(decoder.poll_frame(), refusal);
         decoder.push(&stream_of(&[b"more"]));
         assert_eq!(decoder.poll_frame(), refusal);
@@ -151,9 +171,20 @@ mod tests {
     fn the_longest_frame_and_the_longest_length_are_told_apart() {
         let mut decoder = FrameDecoder::new(100);
         decoder.push(&stream_of(&[&[1; 100]]));
-        assert_eq!(decoder.poll_frame().map(|frame| frame.map(|frame| frame.len())), Ok(Some(100)));
+        assert_eq!(
+            decoder
+                .poll_frame()
+                .map(|frame| frame.map(|frame| frame.len())),
+            Ok(Some(100))
+        );
         decoder.push(&[0xff; 4]);
-        assert_eq!(decoder.poll_frame(), Err(TooLarge { length: 0xffff_ffff, max: 100 }));
+        assert_eq!(
+            decoder.poll_frame(),
+            Err(TooLarge {
+                length: 0xffff_ffff,
+                max: 100
+            })
+        );
     }
 
     #[test]
@@ -175,26 +206,47 @@ mod tests {
 
     #[test]
     fn messages_survive_the_frame() {
-        let say = Say { text: "grüß dich".into(), ..Say::default() };
+        let say = Say {
+            text: "grüß dich".into(),
+            ..Say::default()
+        };
         let messages = [
-            ClientToWorld { request: 7, body: Some(Body::Say(say)) },
+            ClientToWorld {
+                request: 7,
+                body: Some(Body::Say(say)),
+            },
             ClientToWorld::default(),
-            ClientToWorld { request: 8, body: Some(Body::LeaveRoom(LeaveRoom {})) },
+            ClientToWorld {
+                request: 8,
+                body: Some(Body::LeaveRoom(LeaveRoom {})),
+            },
         ];
         let mut decoder = FrameDecoder::new(MAX_TO_WORLD);
         for message in &messages {
             decoder.push(&encode_frame(message));
         }
         for message in messages {
-            let frame = decoder.poll_frame().expect("short frames").expect("a whole frame");
+            let frame = decoder
+                .poll_frame()
+                .expect("short frames")
+                .expect("a whole frame");
             assert_eq!(ClientToWorld::decode(frame), Ok(message));
         }
     }
 
     #[test]
     fn a_message_that_the_peer_would_refuse_is_not_sent() {
-        let chat = Chat { text: "x".repeat(50), ..Chat::default() };
-        assert_eq!(encode_frame_within(&chat, 51), Err(TooLarge { length: 52, max: 51 }));
+        let chat = Chat {
+            text: "x".repeat(50),
+            ..Chat::default()
+        };
+        assert_eq!(
+            encode_frame_within(&chat, 51),
+            Err(TooLarge {
+                length: 52,
+                max: 51
+            })
+        );
         assert_eq!(encode_frame_within(&chat, 52), Ok(encode_frame(&chat)));
     }
 
@@ -207,7 +259,9 @@ mod tests {
                 // Small lengths are likely, so that frames come out too.
                 let length = rng.u32(0..1_100) * rng.u32(0..2);
                 decoder.push(&length.to_be_bytes());
-                let noise = (0..rng.usize(0..200)).map(|_| rng.u8(..)).collect::<Vec<_>>();
+                let noise = (0..rng.usize(0..200))
+                    .map(|_| rng.u8(..))
+                    .collect::<Vec<_>>();
                 decoder.push(&noise);
                 while let Ok(Some(frame)) = decoder.poll_frame() {
                     assert!(frame.len() <= 1_000);
@@ -218,7 +272,10 @@ mod tests {
     }
 
     fn stream_of(frames: &[&[u8]]) -> Vec<u8> {
-        frames.iter().flat_map(|frame| [&(frame.len() as u32).to_be_bytes()[..], frame].concat()).collect()
+        frames
+            .iter()
+            .flat_map(|frame| [&(frame.len() as u32).to_be_bytes()[..], frame].concat())
+            .collect()
     }
 
     fn drain(decoder: &mut FrameDecoder, piece: &[u8]) -> Vec<Bytes> {

@@ -1,7 +1,7 @@
 //! The last so many states of something, by the time they were true.
 //!
-//! A ring of fixed capacity: pushing one more than it holds takes the oldest out, and hands its storage to the new one,
-//! so that a history of buffers allocates nothing once it has gone round.
+//! A ring of fixed capacity: pushing one more than it holds takes the oldest out, and hands its
+//! storage to the new one, so that a history of buffers allocates nothing once it has gone round.
 //!
 //! Invariants: times rise strictly; the newest `capacity` entries are there, none else.
 //! Cost: a push is constant, a search by time logarithmic.
@@ -22,16 +22,23 @@ impl<T: Default> History<T> {
     /// Empty, for `capacity` entries (at least 1).
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
-        Self { entries: Vec::with_capacity(capacity), oldest: 0, capacity }
+        Self {
+            entries: Vec::with_capacity(capacity),
+            oldest: 0,
+            capacity,
+        }
     }
 
-    /// Adds an entry. What is handed out is recycled: it holds the state that was pushed `capacity` entries ago
-    /// (or a default), and the caller overwrites it.
+    /// Adds an entry. What is handed out is recycled: it holds the state that was pushed `capacity`
+    /// entries ago (or a default), and the caller overwrites it.
     ///
     /// # Panics
     /// When `time` is not after the last entry's: our bug.
     pub fn push(&mut self, time: GameTime) -> &mut T {
-        assert!(self.last().is_none_or(|(last, _)| last < time), "{time:?} does not come after the last entry");
+        assert!(
+            self.last().is_none_or(|(last, _)| last < time),
+            "{time:?} does not come after the last entry"
+        );
         let index = if self.entries.len() < self.capacity {
             self.entries.push((time, T::default()));
             self.entries.len() - 1
@@ -50,13 +57,18 @@ impl<T: Default> History<T> {
     }
 
     /// The entries at or after `time`, oldest first.
-    pub fn since(&self, time: GameTime) -> impl DoubleEndedIterator<Item = (GameTime, &T)> + ExactSizeIterator {
+    pub fn since(
+        &self,
+        time: GameTime,
+    ) -> impl DoubleEndedIterator<Item = (GameTime, &T)> + ExactSizeIterator {
         (self.count_before(|entry| entry < time)..self.len()).map(|index| self.nth(index))
     }
 
     /// The newest entry that is not after `time`.
     pub fn at_or_before(&self, time: GameTime) -> Option<(GameTime, &T)> {
-        self.count_before(|entry| entry <= time).checked_sub(1).map(|index| self.nth(index))
+        self.count_before(|entry| entry <= time)
+            .checked_sub(1)
+            .map(|index| self.nth(index))
     }
 
     /// Number of entries.
@@ -85,7 +97,11 @@ impl<T: Default> History<T> {
         let (newer, older) = self.entries.split_at(self.oldest);
         let count = |part: &[(GameTime, T)]| part.partition_point(|(time, _)| early(*time));
         let in_older = count(older);
-        if in_older < older.len() { in_older } else { in_older + count(newer) }
+        if in_older < older.len() {
+            in_older
+        } else {
+            in_older + count(newer)
+        }
     }
 }
 
@@ -118,11 +134,27 @@ mod tests {
     fn check(history: &History<u64>, list: &[(GameTime, u64)], time: GameTime, seed: u64) {
         let by_value = |(time, value): (GameTime, &u64)| (time, *value);
         assert_eq!(history.len(), list.len(), "seed {seed}");
-        assert_eq!(history.last().map(by_value), list.last().copied(), "seed {seed}");
-        let since: Vec<_> = list.iter().copied().filter(|entry| entry.0 >= time).collect();
-        assert_eq!(history.since(time).map(by_value).collect::<Vec<_>>(), since, "seed {seed}, {time:?}");
+        assert_eq!(
+            history.last().map(by_value),
+            list.last().copied(),
+            "seed {seed}"
+        );
+        let since: Vec<_> = list
+            .iter()
+            .copied()
+            .filter(|entry| entry.0 >= time)
+            .collect();
+        assert_eq!(
+            history.since(time).map(by_value).collect::<Vec<_>>(),
+            since,
+            "seed {seed}, {time:?}"
+        );
         let before = list.iter().copied().rfind(|entry| entry.0 <= time);
-        assert_eq!(history.at_or_before(time).map(by_value), before, "seed {seed}, {time:?}");
+        assert_eq!(
+            history.at_or_before(time).map(by_value),
+            before,
+            "seed {seed}, {time:?}"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What a WorldServer and the processes that host rooms agree on beside the messages (`control::host`).
+//! What a WorldServer and the processes that host rooms agree on beside the messages
+//! (`control::host`).
 //!
 //! Both sides are built from the same source and compare `VERSION` first; there is no negotiation.
 
@@ -10,10 +11,14 @@ pub const VERSION: u32 = 3;
 /// Longest that an avatar may carry through a gate, in bytes.
 pub const MAX_CARRIED_BYTES: usize = 4_096;
 
-/// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the rest.
+/// Upper bounds, in seconds, of the buckets of `HostStats.tick_buckets`; one more bucket takes the
+/// rest.
 ///
-/// Close together where a healthy tick is, and up to two periods of 20 Hz: what takes longer has failed by any measure.
-pub const TICK_BUCKETS: [f64; 12] = [0.000_5, 0.001, 0.002, 0.003, 0.005, 0.007_5, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1];
+/// Close together where a healthy tick is, and up to two periods of 20 Hz: what takes longer has
+/// failed by any measure.
+pub const TICK_BUCKETS: [f64; 12] = [
+    0.000_5, 0.001, 0.002, 0.003, 0.005, 0.007_5, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1,
+];
 
 /// How often a host sends `HostStats`.
 pub const STATS_INTERVAL: Duration = Duration::from_secs(1);
@@ -36,7 +41,10 @@ mod tests {
         assert_eq!(tick_bucket(Duration::ZERO), 0);
         assert_eq!(tick_bucket(Duration::from_micros(500)), 0);
         assert_eq!(tick_bucket(Duration::from_micros(501)), 1);
-        assert_eq!(tick_bucket(Duration::from_millis(100)), TICK_BUCKETS.len() - 1);
+        assert_eq!(
+            tick_bucket(Duration::from_millis(100)),
+            TICK_BUCKETS.len() - 1
+        );
         assert_eq!(tick_bucket(Duration::from_secs(1)), TICK_BUCKETS.len());
     }
 

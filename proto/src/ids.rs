@@ -1,8 +1,9 @@
 //! Names of things, each its own type.
 //!
-//! Invariants: a [`ClientId`] is never reused within its room; an [`ObjectId`] never gets onto the wire, since an id
-//! that counts objects tells how much is hidden: a client knows objects by [`Alias`] only. [`Seq`] and an alias' epoch
-//! wrap around, and the order that this gives them stands here and nowhere else.
+//! Invariants: a [`ClientId`] is never reused within its room; an [`ObjectId`] never gets onto the
+//! wire, since an id that counts objects tells how much is hidden: a client knows objects by
+//! [`Alias`] only. [`Seq`] and an alias' epoch wrap around, and the order that this gives them
+//! stands here and nowhere else.
 
 use std::fmt;
 
@@ -40,8 +41,8 @@ id!(
     ObjectId(u64)
 );
 
-/// One client's name for an object. Slots are reused; each use of a slot has the next epoch, so that a late datagram
-/// never speaks of the slot's next tenant.
+/// One client's name for an object. Slots are reused; each use of a slot has the next epoch, so
+/// that a late datagram never speaks of the slot's next tenant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Alias {
     /// Small numbers are given out first: they are shorter on the wire.
@@ -62,12 +63,15 @@ impl Wire for Alias {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut slot = u64::from(self.slot);
         coder.varint(&mut slot)?;
-        self.slot = u16::try_from(slot).map_err(|_| WireError::OutOfRange { what: "slot of an alias" })?;
+        self.slot = u16::try_from(slot).map_err(|_| WireError::OutOfRange {
+            what: "slot of an alias",
+        })?;
         coder.u8(&mut self.epoch)
     }
 }
 
-/// Number of a datagram. It wraps around, so it has no total order; newer and older hold within 32,767 steps.
+/// Number of a datagram. It wraps around, so it has no total order; newer and older hold within
+/// 32,767 steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Seq(pub u16);
 
@@ -82,7 +86,8 @@ impl Seq {
         other.distance_to(self) > 0
     }
 
-    /// Steps from this to `other` on the shorter way: positive when `other` is newer, negative when it is older.
+    /// Steps from this to `other` on the shorter way: positive when `other` is newer, negative when
+    /// it is older.
     pub const fn distance_to(self, other: Self) -> i16 {
         other.0.wrapping_sub(self.0).cast_signed()
     }

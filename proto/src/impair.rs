@@ -1,20 +1,23 @@
 //! Bad weather: loss, delay, jitter, duplicates, reordering and a narrow line, from a seed.
 //!
-//! An [`Impairment`] says how bad, the same for `--impair` and for the simulated network; an [`Impairer`] is one
-//! direction of one path: each packet goes in with the time at which it is sent, and its deliveries come out: none, one
-//! or two, each as a delay from now. Nothing is stored here but where the line's queue ends.
+//! An [`Impairment`] says how bad, the same for `--impair` and for the simulated network; an
+//! [`Impairer`] is one direction of one path: each packet goes in with the time at which it is
+//! sent, and its deliveries come out: none, one or two, each as a delay from now. Nothing is stored
+//! here but where the line's queue ends.
 //!
 //! In the order of the path:
-//! 1. `rate`: packets go through a queue that is served at this rate. A packet that would wait more than 200 ms is
-//!    dropped; so does a home router.
+//! 1. `rate`: packets go through a queue that is served at this rate. A packet that would wait more
+//!    than 200 ms is dropped; so does a home router.
 //! 2. `loss`: in per cent, each packet for itself.
-//! 3. `delay` +- `jitter`, evenly distributed and never below zero. Jitter alone doesn't reorder: a packet waits for
-//!    the one before it.
-//! 4. `reorder`: in per cent, a packet is held back by 20 to 120 ms more, and those behind it go ahead.
+//! 3. `delay` +- `jitter`, evenly distributed and never below zero. Jitter alone doesn't reorder: a
+//!    packet waits for the one before it.
+//! 4. `reorder`: in per cent, a packet is held back by 20 to 120 ms more, and those behind it go
+//!    ahead.
 //! 5. `duplicate`: in per cent, a packet arrives a second time, up to 20 ms later.
 //!
-//! Invariant: the same seed and the same packets give the same deliveries, and each packet takes the same number of
-//! random numbers, whatever becomes of it. Units: per cent, bits a second; on the command line `ms`, `s`, `kbit`, `mbit`.
+//! Invariant: the same seed and the same packets give the same deliveries, and each packet takes
+//! the same number of random numbers, whatever becomes of it. Units: per cent, bits a second; on
+//! the command line `ms`, `s`, `kbit`, `mbit`.
 
 mod parse;
 
@@ -24,7 +27,8 @@ pub use parse::ImpairmentError;
 
 use crate::time::LocalTime;
 
-/// A packet that would have to wait longer than this for the line is dropped: newer ones are worth more.
+/// A packet that would have to wait longer than this for the line is dropped: newer ones are worth
+/// more.
 const QUEUE: Duration = Duration::from_millis(200);
 /// For how long a reordered packet is held back, at least: a burst goes ahead.
 const HOLD_BACK: Duration = Duration::from_millis(20);
@@ -74,13 +78,17 @@ impl Impairer {
         }
     }
 
-    /// What becomes of a packet of `len` bytes that is sent now: after how long each of its copies arrives. None for
-    /// one that is lost or dropped, two for one that is duplicated.
+    /// What becomes of a packet of `len` bytes that is sent now: after how long each of its copies
+    /// arrives. None for one that is lost or dropped, two for one that is duplicated.
     pub fn pass(&mut self, now: LocalTime, len: usize) -> impl Iterator<Item = Duration> + use<> {
         let chances = Chances::draw(&mut self.rng, &self.impairment);
-        let first =
-            self.enqueue(now, len).filter(|_| !chances.lost).map(|sent| self.arrival(sent, &chances).since(now));
-        let copy = first.filter(|_| chances.duplicated).map(|first| first + chances.copy_after);
+        let first = self
+            .enqueue(now, len)
+            .filter(|_| !chances.lost)
+            .map(|sent| self.arrival(sent, &chances).since(now));
+        let copy = first
+            .filter(|_| chances.duplicated)
+            .map(|first| first + chances.copy_after);
         [first, copy].into_iter().flatten()
     }
 

@@ -1,8 +1,8 @@
 //! The controls that a player holds down: 32 of them, one bit each.
 //!
-//! A client samples them ([`Sample`]), a server's tick takes what was sampled since the one before ([`Strokes`]): there a control
-//! is pressed if it is held or went down in between, and so no tap is too short to be seen. Both ends reckon it alike. Which control
-//! means what is up to each game.
+//! A client samples them ([`Sample`]), a server's tick takes what was sampled since the one before
+//! ([`Strokes`]): there a control is pressed if it is held or went down in between, and so no tap
+//! is too short to be seen. Both ends reckon it alike. Which control means what is up to each game.
 
 use crate::time::GameTime;
 use crate::wire::{Coder, Wire, WireError};
@@ -26,7 +26,11 @@ impl Keymap {
 
     /// This keymap with `control` held down or not.
     pub const fn with(self, control: u8, down: bool) -> Self {
-        if down { Self(self.0 | bit(control)) } else { Self(self.0 & !bit(control)) }
+        if down {
+            Self(self.0 | bit(control))
+        } else {
+            Self(self.0 & !bit(control))
+        }
     }
 }
 
@@ -82,8 +86,8 @@ impl Keys {
 
 /// What became of the controls during one tick.
 ///
-/// Invariant: a control goes down once at most, and comes up once at most. What would make it twice is for the next tick
-/// ([`Strokes::holds_for`]).
+/// Invariant: a control goes down once at most, and comes up once at most. What would make it twice
+/// is for the next tick ([`Strokes::holds_for`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Strokes {
@@ -141,7 +145,10 @@ impl Strokes {
     /// The same as two keymaps; of a tap they do not say that it is over.
     pub const fn keys(&self) -> Keys {
         let current = self.pressed();
-        Keys { previous: Keymap((current.0 | self.up.0) & !self.down.0), current }
+        Keys {
+            previous: Keymap((current.0 | self.up.0) & !self.down.0),
+            current,
+        }
     }
 }
 
@@ -161,17 +168,35 @@ mod tests {
             let mut keys = Keys::default();
             let told = [held, held, free, free].map(|keymap| {
                 keys.advance(keymap);
-                (keys.down(control), keys.pressed(control), keys.released(control))
+                (
+                    keys.down(control),
+                    keys.pressed(control),
+                    keys.released(control),
+                )
             });
-            let expected = [(true, true, false), (true, false, false), (false, false, true), (false, false, false)];
+            let expected = [
+                (true, true, false),
+                (true, false, false),
+                (false, false, true),
+                (false, false, false),
+            ];
             assert_eq!(told, expected, "control {control}");
         }
     }
 
     #[test]
     fn controls_do_not_disturb_each_other() {
-        let mut keys = Keys { previous: Keymap(0b0110), current: Keymap(0b0011) };
-        assert!(keys.pressed(0) && keys.down(1) && !keys.pressed(1) && keys.released(2) && !keys.down(3));
+        let mut keys = Keys {
+            previous: Keymap(0b0110),
+            current: Keymap(0b0011),
+        };
+        assert!(
+            keys.pressed(0)
+                && keys.down(1)
+                && !keys.pressed(1)
+                && keys.released(2)
+                && !keys.down(3)
+        );
         keys.advance(Keymap(u32::MAX));
         assert!(!keys.pressed(1) && keys.pressed(31));
         assert_eq!(Keymap(0b0111).with(1, false), Keymap(0b0101));
@@ -183,13 +208,22 @@ mod tests {
         strokes.hold(Keymap(0b11));
         strokes.hold(Keymap(0b01));
         assert_eq!(
-            (strokes.pressed(), strokes.just_pressed(), strokes.just_released()),
+            (
+                strokes.pressed(),
+                strokes.just_pressed(),
+                strokes.just_released()
+            ),
             (Keymap(0b11), Keymap(0b11), Keymap(0b10))
         );
         assert!(strokes.keys().pressed(1) && strokes.keys().down(1));
         strokes.begin();
-        assert_eq!((strokes.pressed(), strokes.held(), strokes.is_quiet()), (Keymap(0b01), Keymap(0b01), true));
-        assert!(strokes.keys().down(0) && !strokes.keys().pressed(0) && !strokes.keys().released(1));
+        assert_eq!(
+            (strokes.pressed(), strokes.held(), strokes.is_quiet()),
+            (Keymap(0b01), Keymap(0b01), true)
+        );
+        assert!(
+            strokes.keys().down(0) && !strokes.keys().pressed(0) && !strokes.keys().released(1)
+        );
     }
 
     #[test]

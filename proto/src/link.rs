@@ -1,36 +1,41 @@
-//! One datagram connection, seen from one of its ends: what arrives over a lossy path, and what is known to have arrived.
+//! One datagram connection, seen from one of its ends: what arrives over a lossy path, and what is
+//! known to have arrived.
 //!
-//! Both ends run the same state machine, a server some thousands of them. Datagrams and the time go in; datagrams to send,
-//! [`LinkEvent`]s and the next deadline come out. No clock, no socket, no allocation per datagram (one per message that is
-//! delivered, one per block). The owner calls [`Link::handle_datagram`] for what comes, [`Link::handle_timeout`] at
-//! [`Link::next_deadline`] or every tick, [`Link::write_datagram`] when [`Link::wants_to_send`] or when it has a body to
-//! send, and after each of them [`Link::poll_event`] until it is empty.
+//! Both ends run the same state machine, a server some thousands of them. Datagrams and the time go
+//! in; datagrams to send, [`LinkEvent`]s and the next deadline come out. No clock, no socket, no
+//! allocation per datagram (one per message that is delivered, one per block). The owner calls
+//! [`Link::handle_datagram`] for what comes, [`Link::handle_timeout`] at [`Link::next_deadline`] or
+//! every tick, [`Link::write_datagram`] when [`Link::wants_to_send`] or when it has a body to send,
+//! and after each of them [`Link::poll_event`] until it is empty.
 //!
 //! # What is promised
-//! 1. A datagram is taken whole or not at all: an error, a duplicate and one from before the window change nothing but a
-//!    counter.
-//! 2. Each datagram sent is reported at most once, as [`LinkEvent::Acked`] or [`LinkEvent::Lost`]; one that asked for an
-//!    acknowledgement exactly once, within [`LinkConfig::max_timeout`] while the owner calls. An acknowledgement after
-//!    `Lost` is counted as waste.
-//! 3. A reliable message is delivered once or, after its `useful_until`, perhaps not at all; without that, exactly once as
-//!    long as anything gets through. No message waits for another. It travels again when the datagram that carried it is
-//!    lost, not by a timer of its own.
-//! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as much.
-//! 5. A link without traffic sends pings, if it is told to, and answers them; nothing else: a datagram that only
-//!    acknowledges asks for no acknowledgement.
-//! 6. Whatever the peer sends, state stays bounded. What it lies about acknowledgements, messages or blocks harms only
-//!    itself.
-//! 7. With a [`BudgetConfig`], no more bytes leave within any second than it allows at that time, as long as the owner
-//!    writes bodies of at most [`Link::body_budget_bits`] and no datagram that nobody wants to send. Nothing is queued
-//!    for later but messages and blocks: each datagram is made of the newest when it leaves. The rate gives way to a
-//!    narrower path, and comes back.
-//! 8. A block arrives whole and once, in the order of sending; the game keeps its share of the budget meanwhile.
+//! 1. A datagram is taken whole or not at all: an error, a duplicate and one from before the window
+//!    change nothing but a counter.
+//! 2. Each datagram sent is reported at most once, as [`LinkEvent::Acked`] or [`LinkEvent::Lost`];
+//!    one that asked for an acknowledgement exactly once, within [`LinkConfig::max_timeout`] while
+//!    the owner calls. An acknowledgement after `Lost` is counted as waste.
+//! 3. A reliable message is delivered once or, after its `useful_until`, perhaps not at all;
+//!    without that, exactly once as long as anything gets through. No message waits for another. It
+//!    travels again when the datagram that carried it is lost, not by a timer of its own.
+//! 4. A body of [`MIN_BODY_BYTES`] always fits beside the messages, if the budget allows for as
+//!    much.
+//! 5. A link without traffic sends pings, if it is told to, and answers them; nothing else: a
+//!    datagram that only acknowledges asks for no acknowledgement.
+//! 6. Whatever the peer sends, state stays bounded. What it lies about acknowledgements, messages
+//!    or blocks harms only itself.
+//! 7. With a [`BudgetConfig`], no more bytes leave within any second than it allows at that time,
+//!    as long as the owner writes bodies of at most [`Link::body_budget_bits`] and no datagram that
+//!    nobody wants to send. Nothing is queued for later but messages and blocks: each datagram is
+//!    made of the newest when it leaves. The rate gives way to a narrower path, and comes back.
+//! 8. A block arrives whole and once, in the order of sending; the game keeps its share of the
+//!    budget meanwhile.
 //!
-//! One assumption stands behind the wrapping numbers: less than 8,192 datagrams in a row are lost. At the rates of a game
-//! that is minutes; the connection below is given up after seconds.
+//! One assumption stands behind the wrapping numbers: less than 8,192 datagrams in a row are lost.
+//! At the rates of a game that is minutes; the connection below is given up after seconds.
 //!
 //! # Datagram, bit by bit
-//! Bits from the lowest up (see [`crate::wire`]); at most [`MAX_DATAGRAM`] bytes. Both directions are alike.
+//! Bits from the lowest up (see [`crate::wire`]); at most [`MAX_DATAGRAM`] bytes. Both directions
+//! are alike.
 //!
 //! | bits | field | |
 //! | --- | --- | --- |
@@ -62,30 +67,36 @@
 //! | | bytes | if has slice: as many |
 //! | rest | body | of [`crate::message`]; it is there if 8 bits or more are left |
 //!
-//! So a body costs 31 bits when nothing was lost lately. The receiver takes a number for the one nearest to the newest that
-//! it knows, an acknowledged one for the newest that was sent. The id of the first message takes 32 bits; of each other
-//! one, a varint (groups of 4 bits, see [`crate::wire::Coder::varint`]) tells how many ids were left out since the one before it. Ids
-//! ascend and wrap around. A body shorter than 8 bits is padded to 8 with zeros, and the datagram to whole bytes.
+//! So a body costs 31 bits when nothing was lost lately. The receiver takes a number for the one
+//! nearest to the newest that it knows, an acknowledged one for the newest that was sent. The id of
+//! the first message takes 32 bits; of each other one, a varint (groups of 4 bits, see
+//! [`crate::wire::Coder::varint`]) tells how many ids were left out since the one before it. Ids
+//! ascend and wrap around. A body shorter than 8 bits is padded to 8 with zeros, and the datagram
+//! to whole bytes.
 //!
 //! What the receiving side does:
 //! - A datagram older than `latest - 32`, or received before, is dropped.
-//! - It acknowledges what asks for it within [`LinkConfig::ack_delay`] (25 ms) or 8 datagrams. Every datagram carries the
-//!   newest acknowledgements. A sender asks for one when there is a ping, a message, a slice or a body, unless the
-//!   body was written quietly.
-//! - Of each message id it delivers the first copy. The sender keeps fewer than 1,024 ids between the oldest unfinished one
-//!   and the newest, so ids 1,024 or more behind the newest received are copies of what is finished.
+//! - It acknowledges what asks for it within [`LinkConfig::ack_delay`] (25 ms) or 8 datagrams.
+//!   Every datagram carries the newest acknowledgements. A sender asks for one when there is a
+//!   ping, a message, a slice or a body, unless the body was written quietly.
+//! - Of each message id it delivers the first copy. The sender keeps fewer than 1,024 ids between
+//!   the oldest unfinished one and the newest, so ids 1,024 or more behind the newest received are
+//!   copies of what is finished.
 //! - The newest ping is answered by the next datagram, one that would be sent anyway.
 //!
-//! - It tells the set of slices when 16 came since it last did, when one came again, and when a chunk is complete.
+//! - It tells the set of slices when 16 came since it last did, when one came again, and when a
+//!   chunk is complete.
 //!
 //! # Seams
-//! Baselines need nothing here: the owner's [`PacketLog`] knows which state a datagram carried, `Acked` makes it a base, and
-//! [`Link::acked_set`] is what a datagram can name as known to both ends.
+//! Baselines need nothing here: the owner's [`PacketLog`] knows which state a datagram carried,
+//! `Acked` makes it a base, and [`Link::acked_set`] is what a datagram can name as known to both
+//! ends.
 //!
-//! Units: microseconds, bytes where named so, else bits. Cost: a datagram looks at those in flight (a few) and at the
-//! messages waiting; it is some additions more with a budget, and a copy of the body while slices are due. Memory: 2.5 KiB,
-//! 1.2 more with a budget, and queues while there is something in them. Source: "Reliable Ordered Messages" and
-//! "Reliability and Congestion Avoidance over UDP" (Fiedler) for acknowledgement by bit set; RFC 9002 for loss detection.
+//! Units: microseconds, bytes where named so, else bits. Cost: a datagram looks at those in flight
+//! (a few) and at the messages waiting; it is some additions more with a budget, and a copy of the
+//! body while slices are due. Memory: 2.5 KiB, 1.2 more with a budget, and queues while there is
+//! something in them. Source: "Reliable Ordered Messages" and "Reliability and Congestion Avoidance
+//! over UDP" (Fiedler) for acknowledgement by bit set; RFC 9002 for loss detection.
 
 mod arrival;
 mod budget;
@@ -142,11 +153,12 @@ pub const MIN_BODY_BYTES: usize = 500;
 /// How far apart the ids of unfinished messages may be: the receiver remembers as many.
 pub const MESSAGE_WINDOW: u32 = 1_024;
 
-/// Of how many datagrams a sender can remember when they left: two seconds at 240 a second, as long as the longest time-out.
+/// Of how many datagrams a sender can remember when they left: two seconds at 240 a second, as long
+/// as the longest time-out.
 pub const SENT_WINDOW: usize = 512;
 
-/// Reports and messages that wait for the owner. Beyond it datagrams are dropped unread, so the peer repeats what they
-/// carried; only an owner that does not poll gets here.
+/// Reports and messages that wait for the owner. Beyond it datagrams are dropped unread, so the
+/// peer repeats what they carried; only an owner that does not poll gets here.
 const MAX_EVENTS: usize = 1_024;
 
 /// What shorter bodies are padded to, so that padding is never taken for a body.
@@ -191,7 +203,11 @@ impl Link {
             sent: SentPackets::new(config.first_seq.0.into()),
             acked: NumberSet::default(),
             rtt: Rtt::new(&config),
-            outbox: Outbox::new(config.queue, config.first_message, departure::message_bits(&config)),
+            outbox: Outbox::new(
+                config.queue,
+                config.first_message,
+                departure::message_bits(&config),
+            ),
             inbox: Inbox::default(),
             pings: Pings::new(config.pings),
             budget: config.budget.map(|budget| Box::new(Budget::new(budget))),
@@ -216,8 +232,9 @@ impl Link {
         self.send_reliable_by(now, message, useful_until, None)
     }
 
-    /// Queues a message: it travels until it is acknowledged or `useful_until` has passed. It leaves with the next
-    /// datagram, but none is sent for its sake before `leave_by`, unless as much waits as a datagram holds.
+    /// Queues a message: it travels until it is acknowledged or `useful_until` has passed. It
+    /// leaves with the next datagram, but none is sent for its sake before `leave_by`, unless as
+    /// much waits as a datagram holds.
     ///
     /// # Panics
     /// When it is longer than [`MAX_MESSAGE`]: our bug.
@@ -232,20 +249,22 @@ impl Link {
         self.outbox.push(message, useful_until, leave_by)
     }
 
-    /// The reliable messages that are not known to have arrived and are still of use, in the order in which they were queued: for an owner
-    /// that goes on with another link.
+    /// The reliable messages that are not known to have arrived and are still of use, in the order
+    /// in which they were queued: for an owner that goes on with another link.
     pub fn unconfirmed(&self, now: LocalTime) -> impl Iterator<Item = &Bytes> {
         self.outbox.unconfirmed(now)
     }
 
-    /// Queues a block, which travels beside all else until it has arrived: [`LinkEvent::BlockSent`]. Refused when more than
-    /// [`ChunkConfig::queue_bytes`] would wait.
+    /// Queues a block, which travels beside all else until it has arrived:
+    /// [`LinkEvent::BlockSent`]. Refused when more than [`ChunkConfig::queue_bytes`] would wait.
     ///
     /// # Panics
     /// When it is empty or longer than 64 MiB: our bug.
     pub fn send_block(&mut self, now: LocalTime, block: Bytes) -> Result<(), QueueFull> {
         let next_chunk = self.next_chunk;
-        let sender = self.sender.get_or_insert_with(|| Box::new(Sender::new(next_chunk)));
+        let sender = self
+            .sender
+            .get_or_insert_with(|| Box::new(Sender::new(next_chunk)));
         let begins = sender.is_idle();
         let queued = sender.push(block, &self.config.chunks);
         if sender.is_idle() {
@@ -257,9 +276,13 @@ impl Link {
         queued
     }
 
-    /// Takes a datagram that arrived at `now`. A fresh one returns its body, for the owner to read; a duplicate or one too
-    /// old returns `None`.
-    pub fn handle_datagram<'a>(&mut self, now: LocalTime, datagram: &'a [u8]) -> Result<Option<Reader<'a>>, WireError> {
+    /// Takes a datagram that arrived at `now`. A fresh one returns its body, for the owner to read;
+    /// a duplicate or one too old returns `None`.
+    pub fn handle_datagram<'a>(
+        &mut self,
+        now: LocalTime,
+        datagram: &'a [u8],
+    ) -> Result<Option<Reader<'a>>, WireError> {
         let body = self.take_datagram(now, datagram);
         self.stats.malformed += u64::from(body.is_err());
         self.messages.0.clear();
@@ -275,9 +298,10 @@ impl Link {
         }
     }
 
-    /// Appends a datagram to `out`: the newest acknowledgements, the messages that are due, the oldest first, and what
-    /// `body` writes, at most [`Link::body_budget_bits`]. It asks for an acknowledgement if there is a body, a message or a
-    /// ping. Returns its number, which `body` is told as well.
+    /// Appends a datagram to `out`: the newest acknowledgements, the messages that are due, the
+    /// oldest first, and what `body` writes, at most [`Link::body_budget_bits`]. It asks for an
+    /// acknowledgement if there is a body, a message or a ping. Returns its number, which `body` is
+    /// told as well.
     ///
     /// # Panics
     /// When `body` writes more than it may: our bug.
@@ -290,8 +314,9 @@ impl Link {
         self.write(now, out, true, body)
     }
 
-    /// As [`Link::write_datagram`], but the body asks for no acknowledgement: for what is repeated anyway, such as inputs.
-    /// The fate of such a datagram is told only if the peer happens to tell it.
+    /// As [`Link::write_datagram`], but the body asks for no acknowledgement: for what is repeated
+    /// anyway, such as inputs. The fate of such a datagram is told only if the peer happens to tell
+    /// it.
     pub fn write_datagram_quietly(
         &mut self,
         now: LocalTime,
@@ -301,51 +326,79 @@ impl Link {
         self.write(now, out, false, body)
     }
 
-    /// How many bits the body of a datagram written at this same `now` may have. At least 8 times [`MIN_BODY_BYTES`] if
-    /// there is no budget, or enough of it; else it may be too little for anything, and then there is nothing to write.
+    /// How many bits the body of a datagram written at this same `now` may have. At least 8 times
+    /// [`MIN_BODY_BYTES`] if there is no budget, or enough of it; else it may be too little for
+    /// anything, and then there is nothing to write.
     pub fn body_budget_bits(&mut self, now: LocalTime) -> usize {
         self.handle_timeout(now);
         self.pick_messages(now);
         let taken = self.bits_before_body(now);
         self.messages.0.clear();
-        (8 * self.config.max_datagram).min(self.game_bits(now)).saturating_sub(taken)
+        (8 * self.config.max_datagram)
+            .min(self.game_bits(now))
+            .saturating_sub(taken)
     }
 
-    /// How many bytes the game may send at `now`, with everything that a datagram costs; without a budget, no end of them.
+    /// How many bytes the game may send at `now`, with everything that a datagram costs; without a
+    /// budget, no end of them.
     pub fn budget_bytes(&self, now: LocalTime) -> usize {
-        self.budget.as_ref().map_or(usize::MAX, |budget| budget.available(Purse::Game, now))
+        self.budget
+            .as_ref()
+            .map_or(usize::MAX, |budget| budget.available(Purse::Game, now))
     }
 
-    /// Sets how many bytes a second may leave from now on, at least 4,000. A link without a budget has one from then on.
+    /// Sets how many bytes a second may leave from now on, at least 4,000. A link without a budget
+    /// has one from then on.
     pub fn set_budget(&mut self, now: LocalTime, bytes_per_s: u32) {
         if let Some(budget) = &mut self.budget {
             return budget.set_nominal(now, bytes_per_s);
         }
-        let mut budget = Budget::new(BudgetConfig { bytes_per_s, ..BudgetConfig::default() });
+        let mut budget = Budget::new(BudgetConfig {
+            bytes_per_s,
+            ..BudgetConfig::default()
+        });
         budget.set_slicing(now, self.sender.is_some());
         self.budget = Some(Box::new(budget));
     }
 
-    /// Whether a datagram should leave although there is no body for one: messages or slices are due, an acknowledgement
-    /// has waited long enough, or a ping is due; and the budget allows for it.
+    /// Whether a datagram should leave although there is no body for one: messages or slices are
+    /// due, an acknowledgement has waited long enough, or a ping is due; and the budget allows for
+    /// it.
     pub fn wants_to_send(&self, now: LocalTime) -> bool {
         let message_bits = self.outbox.least_due_bits(now);
         let asked = |deadline: Option<LocalTime>| deadline.is_some_and(|deadline| deadline <= now);
         let lost = || !self.outbox.is_empty() && asked(self.sent.loss_deadline(&self.rtt));
-        let bare = || asked(self.received.ack_deadline(&self.config)) || asked(self.pings.deadline()) || lost();
+        let bare = || {
+            asked(self.received.ack_deadline(&self.config))
+                || asked(self.pings.deadline())
+                || lost()
+        };
         message_bits.is_some_and(|bits| self.can_pay(Purse::Game, message_length(bits), now))
             || self.can_pay(Purse::Bare, MAX_HEADER_BYTES, now) && bare()
-            || asked(self.slice_due_at()) && self.can_pay(Purse::Slices, departure::SLICE_DATAGRAM, now)
+            || asked(self.slice_due_at())
+                && self.can_pay(Purse::Slices, departure::SLICE_DATAGRAM, now)
     }
 
-    /// When to call [`Link::handle_timeout`], and [`Link::write_datagram`] if the link then wants to send. In the past if
-    /// it wants to now.
+    /// When to call [`Link::handle_timeout`], and [`Link::write_datagram`] if the link then wants
+    /// to send. In the past if it wants to now.
     pub fn next_deadline(&self) -> Option<LocalTime> {
-        let messages = self.outbox.deadline(|bits| self.payable_at(Purse::Game, message_length(bits)));
-        let bare = self.received.ack_deadline(&self.config).into_iter().chain(self.pings.deadline()).min();
+        let messages = self
+            .outbox
+            .deadline(|bits| self.payable_at(Purse::Game, message_length(bits)));
+        let bare = self
+            .received
+            .ack_deadline(&self.config)
+            .into_iter()
+            .chain(self.pings.deadline())
+            .min();
         let bare = bare.map(|due| due.max(self.payable_at(Purse::Bare, MAX_HEADER_BYTES)));
-        let slice = self.slice_due_at().map(|due| due.max(self.payable_at(Purse::Slices, departure::SLICE_DATAGRAM)));
-        [messages, bare, slice, self.sent.loss_deadline(&self.rtt)].into_iter().flatten().min()
+        let slice = self
+            .slice_due_at()
+            .map(|due| due.max(self.payable_at(Purse::Slices, departure::SLICE_DATAGRAM)));
+        [messages, bare, slice, self.sent.loss_deadline(&self.rtt)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// How far the block has come that is arriving.
@@ -358,14 +411,15 @@ impl Link {
         self.sender.as_ref()?.progress()
     }
 
-    /// Whether the peer waits for an acknowledgement that the next datagram would carry: whoever is about to write one
-    /// soon may as well do so now. It is sent on its own at [`LinkConfig::ack_delay`].
+    /// Whether the peer waits for an acknowledgement that the next datagram would carry: whoever is
+    /// about to write one soon may as well do so now. It is sent on its own at
+    /// [`LinkConfig::ack_delay`].
     pub fn ack_pending(&self) -> bool {
         self.received.owes_ack()
     }
 
-    /// The number that the next datagram will have. Numbers count on where [`Seq`] wraps around; both ends give a datagram
-    /// the same one as long as [`LinkConfig::first_seq`] is 0.
+    /// The number that the next datagram will have. Numbers count on where [`Seq`] wraps around;
+    /// both ends give a datagram the same one as long as [`LinkConfig::first_seq`] is 0.
     pub fn next_number(&self) -> u64 {
         self.sent.next()
     }
@@ -375,15 +429,16 @@ impl Link {
         self.sent.number_of(seq)
     }
 
-    /// The number of the peer's datagram that was taken last: the one in hand when [`Link::handle_datagram`] returned a
-    /// body.
+    /// The number of the peer's datagram that was taken last: the one in hand when
+    /// [`Link::handle_datagram`] returned a body.
     pub fn received_number(&self) -> Option<u64> {
         self.received.last()
     }
 
-    /// Which of our datagrams the peer is known to have: the newest that was reported as [`LinkEvent::Acked`], and from
-    /// the lowest bit up those 1, 2, ... 32 before it. One that was reported as `Lost` never gets in, even if its
-    /// acknowledgement comes after all: its owner has given up what it carried.
+    /// Which of our datagrams the peer is known to have: the newest that was reported as
+    /// [`LinkEvent::Acked`], and from the lowest bit up those 1, 2, ... 32 before it. One that was
+    /// reported as `Lost` never gets in, even if its acknowledgement comes after all: its owner has
+    /// given up what it carried.
     pub fn acked_set(&self) -> Option<(u64, u32)> {
         self.acked.get()
     }
@@ -395,33 +450,43 @@ impl Link {
 
     /// What was counted and measured so far.
     pub fn stats(&self) -> LinkStats {
-        let mut stats =
-            LinkStats { rtt_ms: millis(self.rtt.smoothed()), ping_ms: millis(self.pings.round_trip()), ..self.stats };
+        let mut stats = LinkStats {
+            rtt_ms: millis(self.rtt.smoothed()),
+            ping_ms: millis(self.pings.round_trip()),
+            ..self.stats
+        };
         if let Some(budget) = &self.budget {
             let (rate, pressure, queue) = budget.adapt.state();
-            (stats.budget_bytes_per_s, stats.pressure, stats.queueing_ms) = (rate, pressure, millis(queue));
+            (stats.budget_bytes_per_s, stats.pressure, stats.queueing_ms) =
+                (rate, pressure, millis(queue));
             stats.usual_loss = budget.adapt.usual_loss();
         }
         stats
     }
 
     fn can_pay(&self, purse: Purse, length: usize, now: LocalTime) -> bool {
-        self.budget.as_ref().is_none_or(|budget| budget.available(purse, now) >= budget.cost(length))
+        self.budget
+            .as_ref()
+            .is_none_or(|budget| budget.available(purse, now) >= budget.cost(length))
     }
 
     fn payable_at(&self, purse: Purse, length: usize) -> LocalTime {
-        self.budget.as_ref().map_or(LocalTime::ZERO, |budget| budget.affordable_at(purse, budget.cost(length)))
+        self.budget.as_ref().map_or(LocalTime::ZERO, |budget| {
+            budget.affordable_at(purse, budget.cost(length))
+        })
     }
 
     fn slice_due_at(&self) -> Option<LocalTime> {
-        self.sender.as_ref()?.due_at(self.rtt.smoothed(), self.budget.is_some())
+        self.sender
+            .as_ref()?
+            .due_at(self.rtt.smoothed(), self.budget.is_some())
     }
 
     /// Whether the owner will hear of it.
     fn report(&mut self, event: LinkEvent) -> bool {
         if self.events.len() >= 2 * MAX_EVENTS {
-            // Only an owner that writes and never polls gets here, and only with fates: the peer has been told that its
-            // messages arrived, so those stay.
+            // Only an owner that writes and never polls gets here, and only with fates: the peer
+            // has been told that its messages arrived, so those stay.
             self.stats.overrun += 1;
             return false;
         }

@@ -1,11 +1,14 @@
 //! What never moves: the static world, as one block that each client gets when it comes in.
 //!
-//! Boxes go in, bytes come out, and back. A block travels in slices beside the game ([`crate::link`]), once.
+//! Boxes go in, bytes come out, and back. A block travels in slices beside the game
+//! ([`crate::link`]), once.
 //!
-//! Format: the number of boxes, `0..=65536` (17 bits); for each its centre, a position (60 bits), and its half extents on
-//! x, y and z, each in 14 bits as 1/64 m: 102 bits a box. Words as in [`crate::message`]; zeros up to a whole byte.
+//! Format: the number of boxes, `0..=65536` (17 bits); for each its centre, a position (60 bits),
+//! and its half extents on x, y and z, each in 14 bits as 1/64 m: 102 bits a box. Words as in
+//! [`crate::message`]; zeros up to a whole byte.
 //!
-//! Units: metres. Bound: [`MAX_BOXES`]; a reader takes memory for what is there, not for what is announced.
+//! Units: metres. Bound: [`MAX_BOXES`]; a reader takes memory for what is there, not for what is
+//! announced.
 
 use crate::space::Position;
 use crate::wire::formats::Example;
@@ -40,15 +43,22 @@ impl StaticBox {
     /// # Panics
     /// When it is not finite: our bug.
     pub fn quantised(self) -> Self {
-        let half = self.half.map(|half| wire::quantise(half, 0.0, MAX_HALF, HALF_PER_METRE));
-        Self { centre: self.centre.quantised(), half }
+        let half = self
+            .half
+            .map(|half| wire::quantise(half, 0.0, MAX_HALF, HALF_PER_METRE));
+        Self {
+            centre: self.centre.quantised(),
+            half,
+        }
     }
 }
 
 impl Wire for StaticBox {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         coder.position(&mut self.centre)?;
-        self.half.iter_mut().try_for_each(|half| coder.quantised(half, 0.0, MAX_HALF, HALF_PER_METRE))
+        self.half
+            .iter_mut()
+            .try_for_each(|half| coder.quantised(half, 0.0, MAX_HALF, HALF_PER_METRE))
     }
 }
 
@@ -78,9 +88,15 @@ impl Example for StaticMap {
     fn example(rng: &mut fastrand::Rng) -> Self {
         let boxes = (0..rng.usize(..20)).map(|_| {
             let half = [rng.f32() * 300.0, rng.f32(), rng.f32() * 2.0];
-            StaticBox { centre: Position::example(rng), half }.quantised()
+            StaticBox {
+                centre: Position::example(rng),
+                half,
+            }
+            .quantised()
         });
-        Self { boxes: boxes.collect() }
+        Self {
+            boxes: boxes.collect(),
+        }
     }
 }
 
@@ -91,13 +107,21 @@ mod tests {
     #[test]
     fn a_box_takes_thirteen_bytes() {
         let boxes = vec![StaticBox::default(); 1_000];
-        assert_eq!(StaticMap { boxes }.encode().len(), (17_usize + 102_000).div_ceil(8));
+        assert_eq!(
+            StaticMap { boxes }.encode().len(),
+            (17_usize + 102_000).div_ceil(8)
+        );
     }
 
     #[test]
     fn both_ends_hold_the_same_map() {
         let half = [1.0, 300.0, 0.126];
-        let map = StaticMap { boxes: vec![StaticBox { centre: Position::new(5.001, 6.0, 1.5), half }] };
+        let map = StaticMap {
+            boxes: vec![StaticBox {
+                centre: Position::new(5.001, 6.0, 1.5),
+                half,
+            }],
+        };
         let read = StaticMap::decode(&map.encode()).expect("what was written");
         assert_eq!(read.boxes, [map.boxes[0].quantised()]);
         assert_eq!(read.boxes[0].half, [1.0, MAX_HALF, 0.125]);
@@ -105,8 +129,17 @@ mod tests {
 
     #[test]
     fn what_is_announced_takes_no_memory() {
-        assert_eq!(StaticMap::decode(&[0xff, 0xff, 0]), Err(WireError::Truncated));
-        assert_eq!(StaticMap::decode(&[0xff; 20]), Err(WireError::TooLong { length: 0x1_ffff, max: 65_536 }));
+        assert_eq!(
+            StaticMap::decode(&[0xff, 0xff, 0]),
+            Err(WireError::Truncated)
+        );
+        assert_eq!(
+            StaticMap::decode(&[0xff; 20]),
+            Err(WireError::TooLong {
+                length: 0x1_ffff,
+                max: 65_536
+            })
+        );
     }
 
     #[test]

@@ -1,26 +1,32 @@
 //! What travels in datagrams, above the link: commands up, state and events down.
 //!
-//! Values go in and bits come out, or the reverse; nothing is kept here. [`Command`] and [`Notice`] are reliable
-//! messages of [`crate::link`], delivered once and in any order; [`Record`]s are the body of a datagram ([`Body`]),
-//! never repeated but written anew from the newest state. The rest of this page is enough to write a client from,
-//! together with the datagram of [`crate::link`], the schema in `Joined` (`proto/ambit/game.proto`), and for poses the
-//! pages that it names.
+//! Values go in and bits come out, or the reverse; nothing is kept here. [`Command`] and [`Notice`]
+//! are reliable messages of [`crate::link`], delivered once and in any order; [`Record`]s are the
+//! body of a datagram ([`Body`]), never repeated but written anew from the newest state. The rest
+//! of this page is enough to write a client from, together with the datagram of [`crate::link`],
+//! the schema in `Joined` (`proto/ambit/game.proto`), and for poses the pages that it names.
 //!
 //! # Words
-//! Bits go from the lowest up, into bytes from the lowest bit up. In the tables, a number is a width in bits, and
-//! - `varint` is an unsigned integer in groups of 5 bits: 1 bit that says whether another group follows, then 4 bits of
-//!   the number, the lowest group first; the last group is 0 only if it is the first;
+//! Bits go from the lowest up, into bytes from the lowest bit up. In the tables, a number is a
+//! width in bits, and
+//! - `varint` is an unsigned integer in groups of 5 bits: 1 bit that says whether another group
+//!   follows, then 4 bits of the number, the lowest group first; the last group is 0 only if it is
+//!   the first;
 //! - `signed` is a varint of 0, -1, 1, -2, 2, ... (zigzag);
-//! - `0..=n` is an integer in as many bits as `n` takes: `0..=8` has 4; a greater one than `n` is an error;
-//! - `time` is room time in milliseconds: a `signed` relative to the base. The base is 0 in a message; in a body it is the
-//!   stamp for the points of components, and the horizon for `at`: the stamp and the local lag, `Joined.delay_ms`;
-//! - `alias` is a slot, `varint` of at most 65,535, and an epoch, 8; the client's name for an object (see below);
+//! - `0..=n` is an integer in as many bits as `n` takes: `0..=8` has 4; a greater one than `n` is
+//!   an error;
+//! - `time` is room time in milliseconds: a `signed` relative to the base. The base is 0 in a
+//!   message; in a body it is the stamp for the points of components, and the horizon for `at`: the
+//!   stamp and the local lag, `Joined.delay_ms`;
+//! - `alias` is a slot, `varint` of at most 65,535, and an epoch, 8; the client's name for an
+//!   object (see below);
 //! - `float` is 32 bits of IEEE 754, as they are;
 //! - `position` is x, 22; y, 22; z, 16: x and y in 1/256 m from 0, z in 1/256 m from -64 m;
 //! - `bytes n` is a length, `0..=n`, and as many times 8 bits.
 //!
-//! Whatever is out of its range is an error: the message, or the whole body, cannot be read. Reliable messages and
-//! bodies are padded with zeros to whole bytes, and nothing may stand behind that.
+//! Whatever is out of its range is an error: the message, or the whole body, cannot be read.
+//! Reliable messages and bodies are padded with zeros to whole bytes, and nothing may stand behind
+//! that.
 //!
 //! # Client to server
 //! The body is empty or an [`Uplink`]:
@@ -41,14 +47,17 @@
 //! | 1 | has lost track | |
 //! | 16 | lost track | if it has: the low bits of the number of the newest datagram whose poses it could not read, for want of a base |
 //!
-//! A report leaves about once a second. Inputs leave as often as the client likes, 20 or 60 times a second: each is a sample of
-//! what is held, or was pressed since the sample before. A sample unlike the one before it is a change, and is told in
-//! each datagram until one that told it is acknowledged; such a datagram asks for that, and one that tells of no change does
-//! not. So the server learns of every change, whatever is lost; it skips what is not newer than what it has heard already.
-//! Where more than [`MAX_CHANGES`] are unknown, the oldest two become one, at the time of the later, with the controls of both.
-//! That track was lost is said in each datagram until a section names no acked set, or only datagrams after that one.
+//! A report leaves about once a second. Inputs leave as often as the client likes, 20 or 60 times a
+//! second: each is a sample of what is held, or was pressed since the sample before. A sample
+//! unlike the one before it is a change, and is told in each datagram until one that told it is
+//! acknowledged; such a datagram asks for that, and one that tells of no change does not. So the
+//! server learns of every change, whatever is lost; it skips what is not newer than what it has
+//! heard already. Where more than [`MAX_CHANGES`] are unknown, the oldest two become one, at the
+//! time of the later, with the controls of both. That track was lost is said in each datagram until
+//! a section names no acked set, or only datagrams after that one.
 //!
-//! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names); action, 4; then
+//! A reliable message is a [`Command`]: number, 32 (the client's own count, which `Refused` names);
+//! action, 4; then
 //!
 //! | action | | fields |
 //! | --- | --- | --- |
@@ -57,8 +66,8 @@
 //! | 2 | `Keys` | 32: which of the 32 controls are held, until another command or a change of the inputs says otherwise |
 //! | 3 | `Custom` | bytes 200: whatever the game says |
 //!
-//! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. What it does shows in records and events;
-//! if it does nothing, `Refused` says why.
+//! A command takes effect the local lag (`Joined.delay_ms`) after it arrives. What it does shows in
+//! records and events; if it does nothing, `Refused` says why.
 //!
 //! # Server to client: messages
 //! A reliable message is a [`Notice`]: notice, 4; then
@@ -68,9 +77,9 @@
 //! | 0 | `Event` | kind, 8: index in the schema's events; effect, time; number of fields, `0..=8`; the fields |
 //! | 1 | `Refused` | command, 32: its number; code, 16: an `ErrorCode` of `world.proto` |
 //!
-//! A field is its type, 2, and its value. Types: 0, an object: 1 bit, whether the client follows it, and if so its
-//! alias; 1, a position; 2, a number, signed. They are those of the schema, in its order. An event that names an alias
-//! may come before the record that introduces it.
+//! A field is its type, 2, and its value. Types: 0, an object: 1 bit, whether the client follows
+//! it, and if so its alias; 1, a position; 2, a number, signed. They are those of the schema, in
+//! its order. An event that names an alias may come before the record that introduces it.
 //!
 //! # Server to client: body
 //!
@@ -91,13 +100,14 @@
 //! | 2 | `Leave` | alias; at, time |
 //! | 3 | `Effects` | number less 1, 3; for each, the newest first: at, effect |
 //!
-//! Effects say when the client's own inputs take effect: all changes up to `at` that no earlier effect covers, at `effect`, which
-//! is the horizon of the tick that took them. Of the first, `at` is a `time` relative to the stamp, and `effect` one relative to
-//! the horizon; of each other one, both are varints of the milliseconds before the one told before it, less 1.
-//! They are told in each datagram until one that told them is acknowledged; of more than 8 the oldest are left out.
+//! Effects say when the client's own inputs take effect: all changes up to `at` that no earlier
+//! effect covers, at `effect`, which is the horizon of the tick that took them. Of the first, `at`
+//! is a `time` relative to the stamp, and `effect` one relative to the horizon; of each other one,
+//! both are varints of the milliseconds before the one told before it, less 1. They are told in
+//! each datagram until one that told them is acknowledged; of more than 8 the oldest are left out.
 //!
-//! Components: a mask with 1 bit for each component of the kind, the first one lowest; then those whose bit is set, in
-//! order, by their codec:
+//! Components: a mask with 1 bit for each component of the kind, the first one lowest; then those
+//! whose bit is set, in order, by their codec:
 //!
 //! | codec | bits |
 //! | --- | --- |
@@ -108,64 +118,72 @@
 //! | `Text` | bytes `max_bytes`, UTF-8 |
 //! | `Pose` | x, y and z, each signed, in grid units; the turn; for a yaw: speed, signed, in grid units a second; flag, 1 |
 //!
-//! A turn is nothing if the format says `fixed`; for a `yaw` its bits: steps of a turn about z, from x towards y; if it is `free`, 2
-//! bits for which component of a unit quaternion (x, y, z, w) is the largest and the bits of each of the other three, in
-//! that order: value c + k stands for k / (c sqrt 2), where c is 2^(bits - 1) - 1; the largest is positive.
+//! A turn is nothing if the format says `fixed`; for a `yaw` its bits: steps of a turn about z,
+//! from x towards y; if it is `free`, 2 bits for which component of a unit quaternion (x, y, z, w)
+//! is the largest and the bits of each of the other three, in that order: value c + k stands for k
+//! / (c sqrt 2), where c is 2^(bits - 1) - 1; the largest is positive.
 //!
-//! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64; it is not 0, that is to say 32,767.
+//! A rate is `0..=65534`, in 1/64 a second, counted from -32,767/64; it is not 0, that is to say
+//! 32,767.
 //!
-//! Points: their number, `0..=15`; for each its time and what the table says. The first time is a `time`; each other one
-//! is a varint of the milliseconds since the one before it, less 1. Between two points a path is straight, unless the
-//! later one is a jump: then it stays at the earlier point until that moment. Behind the last point it stays there. A
-//! gauge goes on from each point at the point's rate, within 0 to `max`; a flag holds. Before the first point the first
-//! one's value holds.
+//! Points: their number, `0..=15`; for each its time and what the table says. The first time is a
+//! `time`; each other one is a varint of the milliseconds since the one before it, less 1. Between
+//! two points a path is straight, unless the later one is a jump: then it stays at the earlier
+//! point until that moment. Behind the last point it stays there. A gauge goes on from each point
+//! at the point's rate, within 0 to `max`; a flag holds. Before the first point the first one's
+//! value holds.
 //!
 //! # Server to client: poses
-//! What is told of an object of a kind with poses, once its `Enter` has been acknowledged, are the poses of ticks: the
-//! newest only, each at most once a tick. A pose holds from the datagram's horizon on, as that in an `Enter` does; in between,
-//! a client shows what lies between two of them ([`crate::pose::between`]), and beyond the newest for a while what that one
-//! foretells ([`crate::pose::estimate`]): where a server knows that this is near enough, it says nothing. Most poses are told
-//! relative to an earlier one that the client is known to have. Therefore a client keeps, for each slot, the poses of the last
-//! [`crate::pose::KEPT_DATAGRAMS`] datagrams and the newest older one, with number and stamp of the datagram
-//! ([`crate::pose::Kept`]); also those of an object that has left, or of the slot's tenant before, until they are that old:
-//! a datagram may be overtaken by a `Leave`, and what it says of others is to be read.
+//! What is told of an object of a kind with poses, once its `Enter` has been acknowledged, are the
+//! poses of ticks: the newest only, each at most once a tick. A pose holds from the datagram's
+//! horizon on, as that in an `Enter` does; in between, a client shows what lies between two of them
+//! ([`crate::pose::between`]), and beyond the newest for a while what that one foretells
+//! ([`crate::pose::estimate`]): where a server knows that this is near enough, it says nothing.
+//! Most poses are told relative to an earlier one that the client is known to have. Therefore a
+//! client keeps, for each slot, the poses of the last [`crate::pose::KEPT_DATAGRAMS`] datagrams and
+//! the newest older one, with number and stamp of the datagram ([`crate::pose::Kept`]); also those
+//! of an object that has left, or of the slot's tenant before, until they are that old: a datagram
+//! may be overtaken by a `Leave`, and what it says of others is to be read.
 //!
-//! The section is a header, described in [`crate::pose::section`], and behind it the bytes of one range coder. Its decoder
-//! has a `range` of 32 bits, 2^32 - 1 at first, and a `code`, the first four bytes, the first one highest; behind the end
-//! there are zeros. It is asked for
-//! - a `symbol` of a table that adds up to 2^15: unit = range >> 15; the symbol is that whose part, from `start` and of `size`,
-//!   holds code / unit; code -= unit start; range = unit size;
-//! - a `bit` that is 1 with a probability of p / 65,536: bound = range p >> 16; it is 1 if code < bound: range = bound; else it is
-//!   0: code -= bound, range -= bound;
+//! The section is a header, described in [`crate::pose::section`], and behind it the bytes of one
+//! range coder. Its decoder has a `range` of 32 bits, 2^32 - 1 at first, and a `code`, the first
+//! four bytes, the first one highest; behind the end there are zeros. It is asked for
+//! - a `symbol` of a table that adds up to 2^15: unit = range >> 15; the symbol is that whose part,
+//!   from `start` and of `size`, holds code / unit; code -= unit start; range = unit size;
+//! - a `bit` that is 1 with a probability of p / 65,536: bound = range p >> 16; it is 1 if code <
+//!   bound: range = bound; else it is 0: code -= bound, range -= bound;
 //! - `raw n`, n bits as they are: range >>= n; the value is code / range; code -= range value.
 //!
-//! After each of these, while range < 2^24: code = code << 8 | next byte, range <<= 8. Which of them follow on each other, and
-//! the tables: in [`crate::pose::section`] for the slots, in [`crate::pose::shared`] and [`crate::pose::fine`] for the
-//! poses at either level.
+//! After each of these, while range < 2^24: code = code << 8 | next byte, range <<= 8. Which of
+//! them follow on each other, and the tables: in [`crate::pose::section`] for the slots, in
+//! [`crate::pose::shared`] and [`crate::pose::fine`] for the poses at either level.
 //!
-//! A client that finds no base where one is claimed stops there. What it has read before is right; with the rest it has lost
-//! track, and says so.
+//! A client that finds no base where one is claimed stops there. What it has read before is right;
+//! with the rest it has lost track, and says so.
 //!
 //! # What a client does with it
-//! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time. `Enter`, `Leave`,
-//!   numbers, texts and events apply when that time has come to `at` or `effect`; at once if it has passed.
-//! - The points of a component replace all that was known of it from the first one's time on. Datagrams may overtake
-//!   each other: of each component it keeps the stamp that it was last told with, and skips what comes with an older
-//!   one.
-//! - An alias is a slot and how often it was used, modulo 256. A record with an older epoch (1 to 127 back) than the
-//!   slot's newest is late, and skipped; an `Enter` with a newer one also ends what was there before. A `Leave` is
-//!   final: whatever comes of that alias after it is skipped. An `Enter` may come more than once; the stamp says what
-//!   is new in it.
+//! - It shows room time as it estimates it (pongs of the link) and reads timelines at that time.
+//!   `Enter`, `Leave`, numbers, texts and events apply when that time has come to `at` or `effect`;
+//!   at once if it has passed.
+//! - The points of a component replace all that was known of it from the first one's time on.
+//!   Datagrams may overtake each other: of each component it keeps the stamp that it was last told
+//!   with, and skips what comes with an older one.
+//! - An alias is a slot and how often it was used, modulo 256. A record with an older epoch (1 to
+//!   127 back) than the slot's newest is late, and skipped; an `Enter` with a newer one also ends
+//!   what was there before. A `Leave` is final: whatever comes of that alias after it is skipped.
+//!   An `Enter` may come more than once; the stamp says what is new in it.
 //! - An `Update` of an alias that it does not know is skipped; its kind says how long it is.
-//! - An `Enter` need not hold all components; what it lacks follows in updates, and those of the owner come to the
-//!   owner only, those of the team to the owner and the team.
+//! - An `Enter` need not hold all components; what it lacks follows in updates, and those of the
+//!   owner come to the owner only, those of the team to the owner and the team.
 //!
 //! # Example
-//! `10 27 00 11 02 01 30 72 11 00 05 00 80 01 00 00 04` is the body of the tick at 10 s, where the local lag is 150 ms,
-//! with one record: an object of kind 1 of [`Schema::example`], which has but a path, enters with slot 1 and epoch 2; it is at rest at (5,
-//! 6, 0) from 10.15 s on, and that is also when it enters.
+//! `10 27 00 11 02 01 30 72 11 00 05 00 80 01 00 00 04` is the body of the tick at 10 s, where the
+//! local lag is 150 ms, with one record: an object of kind 1 of [`Schema::example`], which has but
+//! a path, enters with slot 1 and epoch 2; it is at rest at (5, 6, 0) from 10.15 s on, and that is
+//! also when it enters.
 //!
-//! Units: milliseconds, metres, bits. Source: reference 003 for the messages, 002 for quantising on both ends.
+//! Units: milliseconds, metres, bits. Source: reference 003 for the messages, 002 for quantising on
+//! both ends.
 
 mod body;
 pub(crate) mod example;
@@ -173,12 +191,14 @@ mod record;
 mod uplink;
 
 pub use self::body::{
-    BODY_OVERHEAD_BITS, Body, BodyContext, STAMP_BITS, end_records, low_bits, nearest, read_body, write_poses,
-    write_record, write_stamp,
+    BODY_OVERHEAD_BITS, Body, BodyContext, STAMP_BITS, end_records, low_bits, nearest, read_body,
+    write_poses, write_record, write_stamp,
 };
 pub use self::example::{ExampleBody, ExampleRecord};
 pub use self::record::{Effect, Head, MAX_EFFECTS, Parts, Record, RecordWriter};
-pub use self::uplink::{Input, MAX_CHANGE_AGE, MAX_CHANGES, Report, Uplink, nearest_number, read_uplink};
+pub use self::uplink::{
+    Input, MAX_CHANGE_AGE, MAX_CHANGES, Report, Uplink, nearest_number, read_uplink,
+};
 
 use crate::ids::Alias;
 use crate::schema::{FieldType, MAX_FIELDS, Schema};
@@ -195,7 +215,8 @@ const ACTION_BITS: u32 = 4;
 const NOTICE_BITS: u32 = 4;
 const FIELD_BITS: u32 = 2;
 
-/// What a player wants. Floats are as the client sent them, perhaps not finite or off the map: the game validates.
+/// What a player wants. Floats are as the client sent them, perhaps not finite or off the map: the
+/// game validates.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Action {
@@ -268,7 +289,10 @@ impl Default for Action {
 
 impl Default for Notice {
     fn default() -> Self {
-        Self::Refused { command: 0, code: 0 }
+        Self::Refused {
+            command: 0,
+            code: 0,
+        }
     }
 }
 
@@ -290,13 +314,17 @@ impl Field {
 }
 
 impl Notice {
-    /// Whether this is a refusal, or an event with the fields that `schema` says. A client skips any other.
+    /// Whether this is a refusal, or an event with the fields that `schema` says. A client skips
+    /// any other.
     pub fn fits(&self, schema: &Schema) -> bool {
         match self {
             Self::Refused { .. } => true,
-            Self::Event { kind, fields, .. } => schema
-                .event(*kind)
-                .is_some_and(|event| fields.iter().map(Field::ty).eq(event.fields.iter().map(|field| field.ty))),
+            Self::Event { kind, fields, .. } => schema.event(*kind).is_some_and(|event| {
+                fields
+                    .iter()
+                    .map(Field::ty)
+                    .eq(event.fields.iter().map(|field| field.ty))
+            }),
         }
     }
 }
@@ -310,7 +338,14 @@ impl Wire for Command {
 
 impl Wire for Action {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        wire_variant(self, coder, ACTION_BITS, "action", Self::variant, Self::blank)?;
+        wire_variant(
+            self,
+            coder,
+            ACTION_BITS,
+            "action",
+            Self::variant,
+            Self::blank,
+        )?;
         match self {
             Self::Move { x, y } => wire_point(x, y, coder),
             Self::Cast { spell, at } => {
@@ -346,9 +381,20 @@ impl Action {
 
 impl Wire for Notice {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        wire_variant(self, coder, NOTICE_BITS, "notice", Self::variant, Self::blank)?;
+        wire_variant(
+            self,
+            coder,
+            NOTICE_BITS,
+            "notice",
+            Self::variant,
+            Self::blank,
+        )?;
         match self {
-            Self::Event { kind, effect, fields } => {
+            Self::Event {
+                kind,
+                effect,
+                fields,
+            } => {
                 coder.u8(kind)?;
                 coder.time(effect, GameTime::ZERO)?;
                 coder.list(fields, MAX_FIELDS)
@@ -371,8 +417,15 @@ impl Notice {
 
     const fn blank(variant: u64) -> Option<Self> {
         Some(match variant {
-            0 => Self::Event { kind: 0, effect: GameTime::ZERO, fields: Vec::new() },
-            1 => Self::Refused { command: 0, code: 0 },
+            0 => Self::Event {
+                kind: 0,
+                effect: GameTime::ZERO,
+                fields: Vec::new(),
+            },
+            1 => Self::Refused {
+                command: 0,
+                code: 0,
+            },
             _ => return None,
         })
     }
@@ -380,7 +433,14 @@ impl Notice {
 
 impl Wire for Field {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        wire_variant(self, coder, FIELD_BITS, "type of a field", Self::variant, Self::blank)?;
+        wire_variant(
+            self,
+            coder,
+            FIELD_BITS,
+            "type of a field",
+            Self::variant,
+            Self::blank,
+        )?;
         match self {
             Self::Object(alias) => coder.option(alias),
             Self::Position(position) => coder.position(position),
@@ -420,7 +480,10 @@ fn wire_variant<T, C: Coder>(
     let mut number = variant(value);
     coder.bits(&mut number, bits)?;
     if C::READS {
-        *value = blank(number).ok_or(WireError::Unknown { what, value: number })?;
+        *value = blank(number).ok_or(WireError::Unknown {
+            what,
+            value: number,
+        })?;
     }
     Ok(())
 }
@@ -431,7 +494,9 @@ fn wire_target<C: Coder>(target: &mut Option<(f32, f32)>, coder: &mut C) -> Resu
     if C::READS {
         *target = there.then_some((0.0, 0.0));
     }
-    target.as_mut().map_or(Ok(()), |(x, y)| wire_point(x, y, coder))
+    target
+        .as_mut()
+        .map_or(Ok(()), |(x, y)| wire_point(x, y, coder))
 }
 
 fn wire_point(x: &mut f32, y: &mut f32, coder: &mut impl Coder) -> Result<(), WireError> {
@@ -447,31 +512,55 @@ mod tests {
     #[test]
     fn what_is_not_a_number_reaches_the_game_bit_for_bit() {
         let (x, y) = (f32::from_bits(0x7fc0_1234), f32::NEG_INFINITY);
-        let mut command = Command { number: 1, action: Action::Move { x, y } };
-        let Ok(Command { action: Action::Move { x: read_x, y: read_y }, .. }) = decode(&encode(&mut command)) else {
+        let mut command = Command {
+            number: 1,
+            action: Action::Move { x, y },
+        };
+        let Ok(Command {
+            action:
+                Action::Move {
+                    x: read_x,
+                    y: read_y,
+                },
+            ..
+        }) = decode(&encode(&mut command))
+        else {
             panic!("another action");
         };
-        assert_eq!((read_x.to_bits(), read_y.to_bits()), (x.to_bits(), y.to_bits()));
+        assert_eq!(
+            (read_x.to_bits(), read_y.to_bits()),
+            (x.to_bits(), y.to_bits())
+        );
     }
 
     #[test]
     fn an_action_of_a_newer_client_is_named_in_the_error() {
         let mut bytes = encode(&mut Command::default());
         bytes[4] = 0x0f;
-        let unknown = WireError::Unknown { what: "action", value: 15 };
+        let unknown = WireError::Unknown {
+            what: "action",
+            value: 15,
+        };
         assert_eq!(decode::<Command>(&bytes), Err(unknown));
     }
 
     #[test]
     fn the_longest_custom_action_fits_into_a_reliable_message() {
-        let longest = encode(&mut Command { number: u32::MAX, action: Action::Custom(vec![7; MAX_CUSTOM_BYTES]) });
+        let longest = encode(&mut Command {
+            number: u32::MAX,
+            action: Action::Custom(vec![7; MAX_CUSTOM_BYTES]),
+        });
         assert!(longest.len() <= crate::link::MAX_MESSAGE);
     }
 
     #[test]
     fn the_longest_event_fits_into_a_reliable_message() {
         let fields = vec![Field::Number(i64::MIN); MAX_FIELDS];
-        let longest = encode(&mut Notice::Event { kind: 63, effect: GameTime::MAX.whole_millis(), fields });
+        let longest = encode(&mut Notice::Event {
+            kind: 63,
+            effect: GameTime::MAX.whole_millis(),
+            fields,
+        });
         assert!(longest.len() <= crate::link::MAX_MESSAGE);
     }
 
@@ -481,7 +570,12 @@ mod tests {
         let who = Field::Object(Some(Alias { slot: 1, epoch: 2 }));
         let at = Field::Position(Position::default());
         let fits = |kind, fields: &[Field]| {
-            Notice::Event { kind, effect: GameTime::ZERO, fields: fields.to_vec() }.fits(&schema)
+            Notice::Event {
+                kind,
+                effect: GameTime::ZERO,
+                fields: fields.to_vec(),
+            }
+            .fits(&schema)
         };
         assert!(fits(0, &[who, at, Field::Number(-3)]));
         assert!(fits(0, &[Field::Object(None), at, Field::Number(0)]));

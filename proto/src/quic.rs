@@ -1,7 +1,7 @@
 //! QUIC as both ends set it up: protocol names, transport settings, certificates.
 //!
-//! Certificates and a side go in, configurations for quinn come out. No socket and no task here; this is the only
-//! module that knows a network library, and it stands behind the feature `quic`.
+//! Certificates and a side go in, configurations for quinn come out. No socket and no task here;
+//! this is the only module that knows a network library, and it stands behind the feature `quic`.
 //!
 //! What bounds one connection, whatever its peer does (bytes, on the server):
 //!
@@ -14,16 +14,21 @@
 //! | streams | 1 bidirectional, opened by the client | the peer has to wait for ever |
 //! | in flight | 128 KiB ([`FixedWindow`]) | nothing leaves until something is acknowledged |
 //!
-//! A connection that goes silent is over after 10 s; the client keeps a living one up by a packet every 3 s.
+//! A connection that goes silent is over after 10 s; the client keeps a living one up by a packet
+//! every 3 s.
 //!
-//! What a packet costs beside what it carries. Each side asks the other to acknowledge late ([`ACK_DELAY`], QUIC's ack
-//! frequency extension; what [`transport_config`] sets on one side governs the other), so that acknowledgements ride on the
-//! game's own datagrams. quinn asks for no more than the larger of 25 ms and the round trip: on a short path the client
-//! gets by without packets of its own if its datagrams leave a little less than 25 ms after the server's came in. The server
-//! has a datagram to send at some ticks only, so its timers come late ([`LateTimers`]). Clients let themselves be addressed by one byte ([`client_endpoint_config`]) where quinn's default takes eight.
+//! What a packet costs beside what it carries. Each side asks the other to acknowledge late
+//! ([`ACK_DELAY`], QUIC's ack frequency extension; what [`transport_config`] sets on one side
+//! governs the other), so that acknowledgements ride on the game's own datagrams. quinn asks for no
+//! more than the larger of 25 ms and the round trip: on a short path the client gets by without
+//! packets of its own if its datagrams leave a little less than 25 ms after the server's came in.
+//! The server has a datagram to send at some ticks only, so its timers come late ([`LateTimers`]).
+//! Clients let themselves be addressed by one byte ([`client_endpoint_config`]) where quinn's
+//! default takes eight.
 //!
-//! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake shows the certificate, so that each
-//! can be checked against its fingerprint, and nothing that was recorded can be played back.
+//! TLS 1.3 only, ring as the provider, no resumption and no 0-RTT: each handshake shows the
+//! certificate, so that each can be checked against its fingerprint, and nothing that was recorded
+//! can be played back.
 
 mod cid;
 mod congestion;
@@ -34,7 +39,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::crypto::rustls::{HandshakeData, QuicClientConfig, QuicServerConfig};
-use quinn::{AckFrequencyConfig, EndpointConfig, MtuDiscoveryConfig, Side, TransportConfig, VarInt};
+use quinn::{
+    AckFrequencyConfig, EndpointConfig, MtuDiscoveryConfig, Side, TransportConfig, VarInt,
+};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -53,17 +60,20 @@ pub const ALPN_PEER: &[u8] = b"ambit-peer/1";
 
 /// A connection from which nothing has come for this long is over.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a client that has nothing to say shows that it is there: often enough for two losses in a row. Each costs a datagram
-/// both ways.
+/// How often a client that has nothing to say shows that it is there: often enough for two losses
+/// in a row. Each costs a datagram both ways.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(3);
-/// How long an acknowledgement may wait for something to ride on: a tick at 20 Hz, and a little for what is late. The price
-/// is that the loss of the last packet before a pause is noticed so much later.
+/// How long an acknowledgement may wait for something to ride on: a tick at 20 Hz, and a little for
+/// what is late. The price is that the loss of the last packet before a pause is noticed so much
+/// later.
 pub const ACK_DELAY: Duration = Duration::from_millis(60);
 /// More packets than this are acknowledged at once: bulk should not wait.
 const ACK_AFTER: u32 = 8;
-/// A tick's datagrams to one client with all the slices of a block that may go along; or those of several ticks that came late.
+/// A tick's datagrams to one client with all the slices of a block that may go along; or those of
+/// several ticks that came late.
 pub const DATAGRAM_SEND_BUFFER_BYTES: usize = 32 << 10;
-/// What may arrive between two turns of the reader. Raising it costs memory under a flood, and age of what is read.
+/// What may arrive between two turns of the reader. Raising it costs memory under a flood, and age
+/// of what is read.
 pub const DATAGRAM_RECEIVE_BUFFER_BYTES: usize = 128 << 10;
 
 /// Unread stream data, towards the server and towards the client (whose longest frame has 1 MiB).
@@ -72,11 +82,14 @@ const TO_CLIENT_WINDOW_BYTES: u32 = 256 << 10;
 /// What a server holds for a client that reads slowly, and a client for a server.
 const SERVER_SEND_WINDOW_BYTES: u64 = 256 << 10;
 const CLIENT_SEND_WINDOW_BYTES: u64 = 64 << 10;
-/// What every path carries (RFC 9000, section 14). It leaves 1,162 bytes to a datagram, 12 more than the link writes.
+/// What every path carries (RFC 9000, section 14). It leaves 1,162 bytes to a datagram, 12 more
+/// than the link writes.
 const MIN_MTU: u16 = 1_200;
-/// Ethernet less the headers of IPv6 and UDP: lets acknowledgements travel with a full datagram of ours.
+/// Ethernet less the headers of IPv6 and UDP: lets acknowledgements travel with a full datagram of
+/// ours.
 const MAX_MTU: u16 = 1_452;
-/// The assumption before anything is measured. quinn's 333 ms would repeat a lost first packet only after a second.
+/// The assumption before anything is measured. quinn's 333 ms would repeat a lost first packet only
+/// after a second.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
 /// Handshakes that the shell has not looked at yet: beyond it, new ones are refused.
 const MAX_INCOMING: usize = 1_024;
@@ -88,7 +101,11 @@ pub fn transport_config(side: Side) -> TransportConfig {
     let mut config = TransportConfig::default();
     config
         .max_concurrent_uni_streams(VarInt::from_u32(0))
-        .max_idle_timeout(Some(IDLE_TIMEOUT.try_into().expect("10 s fit into QUIC's idle timeout")))
+        .max_idle_timeout(Some(
+            IDLE_TIMEOUT
+                .try_into()
+                .expect("10 s fit into QUIC's idle timeout"),
+        ))
         .datagram_send_buffer_size(DATAGRAM_SEND_BUFFER_BYTES)
         .datagram_receive_buffer_size(Some(DATAGRAM_RECEIVE_BUFFER_BYTES))
         .congestion_controller_factory(Arc::new(FixedWindow::default()))
@@ -115,12 +132,14 @@ pub fn transport_config(side: Side) -> TransportConfig {
 
 /// Streams that a WorldServer relays over one connection: its clients.
 pub const MAX_RELAYED: u32 = 10_000;
-/// Bytes of one of them that may wait to be read. All of them together may wait: a client that does not read holds up no other.
+/// Bytes of one of them that may wait to be read. All of them together may wait: a client that does
+/// not read holds up no other.
 const RELAYED_WINDOW_BYTES: u32 = 64 << 10;
 /// Bytes that may be under way on such a connection.
 const PEER_SEND_WINDOW_BYTES: u64 = 16 << 20;
 
-/// A WorldServer that calls the one that leads: a connection for thousands of clients. The other end is to [`widen`] its own.
+/// A WorldServer that calls the one that leads: a connection for thousands of clients. The other
+/// end is to [`widen`] its own.
 pub fn peer_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
     let mut transport = transport_config(Side::Client);
     transport
@@ -139,7 +158,8 @@ pub fn widen(connection: &quinn::Connection) {
     connection.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_RELAYED));
 }
 
-/// A server's endpoint: shows `certificates` (the end entity's first) and speaks the protocols in `alpns`.
+/// A server's endpoint: shows `certificates` (the end entity's first) and speaks the protocols in
+/// `alpns`.
 pub fn server_config(
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -173,14 +193,16 @@ pub fn server_tls(
 
 /// A client's connection by protocol `alpn` to a server whose certificate `verifier` judges.
 pub fn client_config(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> quinn::ClientConfig {
-    let tls = QuicClientConfig::try_from(client_tls(alpn, verifier)).expect("ring has QUIC's initial cipher suite");
+    let tls = QuicClientConfig::try_from(client_tls(alpn, verifier))
+        .expect("ring has QUIC's initial cipher suite");
     let mut config = quinn::ClientConfig::new(Arc::new(tls));
     config.transport_config(Arc::new(transport_config(Side::Client)));
     config
 }
 
-/// A client's endpoint: every packet to it names its connection by one byte. An endpoint is for the two connections of
-/// one client (and a few that are just ending), of which each takes five to eight of the 256 names.
+/// A client's endpoint: every packet to it names its connection by one byte. An endpoint is for the
+/// two connections of one client (and a few that are just ending), of which each takes five to
+/// eight of the 256 names.
 pub fn client_endpoint_config() -> EndpointConfig {
     let mut config = EndpointConfig::default();
     config.cid_generator(|| Box::new(cid::ShortIds::new()));
@@ -203,7 +225,11 @@ pub fn client_tls(alpn: &[u8], verifier: Arc<FingerprintVerifier>) -> rustls::Cl
 
 /// The protocol that the handshake of `connection` has chosen.
 pub fn alpn(connection: &quinn::Connection) -> Option<Vec<u8>> {
-    connection.handshake_data()?.downcast::<HandshakeData>().ok()?.protocol
+    connection
+        .handshake_data()?
+        .downcast::<HandshakeData>()
+        .ok()?
+        .protocol
 }
 
 /// Passed explicitly everywhere: a process that links two providers has no default one.
@@ -219,7 +245,9 @@ fn mtu_discovery() -> MtuDiscoveryConfig {
 
 fn ack_frequency() -> AckFrequencyConfig {
     let mut frequency = AckFrequencyConfig::default();
-    frequency.ack_eliciting_threshold(VarInt::from_u32(ACK_AFTER)).max_ack_delay(Some(ACK_DELAY));
+    frequency
+        .ack_eliciting_threshold(VarInt::from_u32(ACK_AFTER))
+        .max_ack_delay(Some(ACK_DELAY));
     frequency
 }
 
@@ -238,7 +266,9 @@ mod tests {
     #[tokio::test]
     async fn a_pinned_certificate_lets_datagrams_and_one_stream_through() {
         let (server, pin) = serve();
-        let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin)).await.expect("the pinned certificate");
+        let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin))
+            .await
+            .expect("the pinned certificate");
         assert_eq!(alpn(&far), Some(ALPN_GAME.to_vec()));
         assert_eq!(alpn(&near), Some(ALPN_GAME.to_vec()));
         assert_eq!(Fingerprint::shown_by(&near), Some(pin));
@@ -249,10 +279,16 @@ mod tests {
         assert_eq!(near.read_datagram().await.expect("a datagram").len(), 1_150);
 
         let (mut to_server, _) = near.open_bi().await.expect("the control stream");
-        to_server.write_all(b"hello").await.expect("a window of 64 KiB");
+        to_server
+            .write_all(b"hello")
+            .await
+            .expect("a window of 64 KiB");
         to_server.finish().expect("an open stream");
         let (_, mut from_client) = far.accept_bi().await.expect("the control stream");
-        assert_eq!(from_client.read_to_end(64).await.expect("five bytes"), b"hello");
+        assert_eq!(
+            from_client.read_to_end(64).await.expect("five bytes"),
+            b"hello"
+        );
     }
 
     #[tokio::test]
@@ -260,18 +296,34 @@ mod tests {
         let (server, shown) = serve();
         let verifier = FingerprintVerifier::pinned(Fingerprint([0; 32]));
         let refusal = connect(&server, &verifier).await.expect_err("a wrong pin");
-        assert!(matches!(refusal, ConnectionError::TransportError(_)), "{refusal}");
-        assert_eq!(verifier.shown(), Some(Shown { fingerprint: shown, trusted: false }));
+        assert!(
+            matches!(refusal, ConnectionError::TransportError(_)),
+            "{refusal}"
+        );
+        assert_eq!(
+            verifier.shown(),
+            Some(Shown {
+                fingerprint: shown,
+                trusted: false
+            })
+        );
     }
 
     #[tokio::test]
     async fn trust_is_asked_on_every_connection() {
         let (server, pin) = serve();
         for trusted in [true, false, true] {
-            let verifier =
-                FingerprintVerifier::asking(move |name: &str, shown| name == "lobby.test" && shown == pin && trusted);
+            let verifier = FingerprintVerifier::asking(move |name: &str, shown| {
+                name == "lobby.test" && shown == pin && trusted
+            });
             assert_eq!(connect(&server, &verifier).await.is_ok(), trusted);
-            assert_eq!(verifier.shown(), Some(Shown { fingerprint: pin, trusted }));
+            assert_eq!(
+                verifier.shown(),
+                Some(Shown {
+                    fingerprint: pin,
+                    trusted
+                })
+            );
         }
     }
 
@@ -287,28 +339,40 @@ mod tests {
         let (server, pin) = serve();
         let socket = std::net::UdpSocket::bind(loopback()).expect("a free port");
         let runtime = Arc::new(quinn::TokioRuntime);
-        let client = Endpoint::new(client_endpoint_config(), None, socket, runtime).expect("a socket");
+        let client =
+            Endpoint::new(client_endpoint_config(), None, socket, runtime).expect("a socket");
         let address = server.local_addr().expect("a bound socket");
         let mut pairs = Vec::new();
         for alpn in [ALPN_WORLD, ALPN_GAME, ALPN_GAME] {
             let config = client_config(alpn, FingerprintVerifier::pinned(pin));
-            let near = client.connect_with(config, address, "lobby.test").expect("a valid name");
+            let near = client
+                .connect_with(config, address, "lobby.test")
+                .expect("a valid name");
             let far = async { server.accept().await.expect("an open endpoint").await };
             let (near, far) = tokio::join!(near, far);
-            pairs.push((near.expect("the pinned certificate"), far.expect("a handshake")));
+            pairs.push((
+                near.expect("the pinned certificate"),
+                far.expect("a handshake"),
+            ));
         }
         for (number, (_, far)) in (0_u8..).zip(&pairs) {
-            far.send_datagram(vec![number; 100].into()).expect("it fits");
+            far.send_datagram(vec![number; 100].into())
+                .expect("it fits");
         }
         for (number, (near, _)) in (0_u8..).zip(&pairs) {
-            assert_eq!(near.read_datagram().await.expect("a datagram")[..], [number; 100]);
+            assert_eq!(
+                near.read_datagram().await.expect("a datagram")[..],
+                [number; 100]
+            );
         }
     }
 
     #[tokio::test]
     async fn datagrams_in_step_carry_each_others_acknowledgements() {
         let (server, pin) = serve();
-        let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin)).await.expect("the pinned certificate");
+        let (near, far) = connect(&server, &FingerprintVerifier::pinned(pin))
+            .await
+            .expect("the pinned certificate");
         let asked = |connection: &Connection| connection.stats().frame_tx.ack_frequency;
         for round in 0..20 {
             far.send_datagram(vec![round; 40].into()).expect("it fits");
@@ -316,7 +380,10 @@ mod tests {
             near.send_datagram(vec![round; 8].into()).expect("it fits");
             far.read_datagram().await.expect("a datagram");
         }
-        assert!(asked(&near) > 0 && asked(&far) > 0, "each side asks the other to acknowledge late");
+        assert!(
+            asked(&near) > 0 && asked(&far) > 0,
+            "each side asks the other to acknowledge late"
+        );
     }
 
     /// A server on loopback with a certificate of its own.
@@ -325,8 +392,12 @@ mod tests {
         let certificate = made.cert.der().clone();
         let pin = Fingerprint::of(&certificate);
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-        let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_GAME]).expect("a key that fits");
-        (Endpoint::server(config, loopback()).expect("a free port"), pin)
+        let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_GAME])
+            .expect("a key that fits");
+        (
+            Endpoint::server(config, loopback()).expect("a free port"),
+            pin,
+        )
     }
 
     async fn connect(
@@ -343,9 +414,12 @@ mod tests {
     ) -> Result<(Connection, Connection), ConnectionError> {
         let runtime = Arc::new(quinn::TokioRuntime);
         let socket = std::net::UdpSocket::bind(loopback()).expect("a free port");
-        let client = Endpoint::new(client_endpoint_config(), None, socket, runtime).expect("a socket");
+        let client =
+            Endpoint::new(client_endpoint_config(), None, socket, runtime).expect("a socket");
         let address = server.local_addr().expect("a bound socket");
-        let near = client.connect_with(config, address, "lobby.test").expect("a valid name");
+        let near = client
+            .connect_with(config, address, "lobby.test")
+            .expect("a valid name");
         let far = async { server.accept().await.expect("an open endpoint").await };
         let (near, far) = tokio::join!(near, far);
         Ok((near?, far?))

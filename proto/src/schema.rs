@@ -1,18 +1,21 @@
 //! What a game's objects are made of, declared once for both ends.
 //!
-//! A game declares a [`Schema`]; the host hands it to each client in `Joined`, and so any client understands any game.
-//! Kinds, components, events, fields and spells go by their index in these lists; names are for people and scripts.
+//! A game declares a [`Schema`]; the host hands it to each client in `Joined`, and so any client
+//! understands any game. Kinds, components, events, fields and spells go by their index in these
+//! lists; names are for people and scripts.
 //!
-//! Invariants, all held by [`Schema::check`], which a host asks before a room begins and a client at the join:
-//! 1. At most 64 kinds of 16 components each, 64 events of 8 fields each, 32 spells; each name has 1 to 32 bytes
-//!    without control characters, and no two in one list are the same.
-//! 2. Component 0 of each kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: where an object is, everybody who
-//!    follows it knows. No other component is a pose.
+//! Invariants, all held by [`Schema::check`], which a host asks before a room begins and a client
+//! at the join:
+//! 1. At most 64 kinds of 16 components each, 64 events of 8 fields each, 32 spells; each name has
+//!    1 to 32 bytes without control characters, and no two in one list are the same.
+//! 2. Component 0 of each kind is its [`Codec::Path`] or its [`Codec::Pose`], and public: where an
+//!    object is, everybody who follows it knows. No other component is a pose.
 //! 3. Each codec's range is one that the wire can hold; the whole schema fits into one frame.
 //!
 //! What is valid stays so while nobody writes to the public fields: `check` again after that.
 //!
-//! Units: cells for radii, bytes for lengths, metres and milliseconds for freshness. Source: reference 003 for objects made of components.
+//! Units: cells for radii, bytes for lengths, metres and milliseconds for freshness. Source:
+//! reference 003 for objects made of components.
 
 mod component;
 mod conversion;
@@ -23,7 +26,9 @@ use std::fmt;
 
 use prost::Message;
 
-pub use self::component::{Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, TIMELINE_CAPACITY};
+pub use self::component::{
+    Component, GAUGE_PER_UNIT, MAX_POINTS, MAX_RATE, RATE_PER_UNIT, TIMELINE_CAPACITY,
+};
 pub use self::freshness::Freshness;
 use crate::control;
 use crate::pose::{MAX_PER_METRE, PoseFormat};
@@ -44,7 +49,8 @@ pub const MAX_NAME_BYTES: usize = 32;
 pub const MAX_TEXT_BYTES: u32 = 200;
 /// The highest `max` of a gauge: its steps of 1/16 are exact in an `f32`.
 pub const MAX_GAUGE: f32 = 65_535.0;
-/// What the components of a kind may take together when they are told in full: a datagram, less its header and the record's.
+/// What the components of a kind may take together when they are told in full: a datagram, less its
+/// header and the record's.
 pub const MAX_ENTER_BITS: usize = 8 * crate::link::MAX_DATAGRAM - 512;
 /// Bytes of an encoded schema, at most: a frame less the rest of `Joined`.
 pub const MAX_SCHEMA_BYTES: usize = crate::frame::MAX_FROM_GAME - 1_024;
@@ -80,15 +86,17 @@ pub struct Kind {
 /// How clients show what has poses. What has a path is a timeline, whatever this says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
-    /// Between the poses that are told, and a little beyond. What a client foretells like that is not sent.
+    /// Between the poses that are told, and a little beyond. What a client foretells like that is
+    /// not sent.
     #[default]
     Interpolated,
-    /// As the client's own physics goes on from them. A host cannot know what a client's physics foretells, so nothing is
-    /// kept back but for want of bytes.
+    /// As the client's own physics goes on from them. A host cannot know what a client's physics
+    /// foretells, so nothing is kept back but for want of bytes.
     Simulated,
 }
 
-/// Radii of interest, in cells around the viewer's: followed from `inner` on, and until it is outside `outer`.
+/// Radii of interest, in cells around the viewer's: followed from `inner` on, and until it is
+/// outside `outer`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// Of the zone in which an object is announced.
@@ -291,8 +299,12 @@ impl Schema {
         place.names("kind", self.kinds.iter().map(|kind| &kind.name))?;
         place.names("event", self.events.iter().map(|event| &event.name))?;
         place.names("spell", &self.spells)?;
-        self.kinds.iter().try_for_each(|kind| kind.check(&place.inside("kind", &kind.name)))?;
-        self.events.iter().try_for_each(|event| event.check(&place.inside("event", &event.name)))?;
+        self.kinds
+            .iter()
+            .try_for_each(|kind| kind.check(&place.inside("kind", &kind.name)))?;
+        self.events
+            .iter()
+            .try_for_each(|event| event.check(&place.inside("event", &event.name)))?;
         let bytes = control::game::Schema::from(self).encoded_len();
         place.ensure(bytes <= MAX_SCHEMA_BYTES, || Problem::TooLarge { bytes })
     }
@@ -337,29 +349,55 @@ impl Kind {
     /// The grid of its poses, if it has poses and not a path.
     pub fn pose_format(&self) -> Option<&PoseFormat> {
         match self.components.first() {
-            Some(ComponentSpec { codec: Codec::Pose(format), .. }) => Some(format),
+            Some(ComponentSpec {
+                codec: Codec::Pose(format),
+                ..
+            }) => Some(format),
             _ => None,
         }
     }
 
     fn check(&self, place: &Place) -> Result<(), SchemaError> {
         place.limit("components", self.components.len(), MAX_COMPONENTS)?;
-        place.names("component", self.components.iter().map(|component| &component.name))?;
-        let has_place = self.components.first().is_some_and(ComponentSpec::is_public_place);
+        place.names(
+            "component",
+            self.components.iter().map(|component| &component.name),
+        )?;
+        let has_place = self
+            .components
+            .first()
+            .is_some_and(ComponentSpec::is_public_place);
         place.ensure(has_place, || Problem::NoPath)?;
-        let poses = self.components.iter().filter(|component| matches!(component.codec, Codec::Pose(_))).count();
-        place.ensure(poses == 0 || poses == 1 && self.pose_format().is_some(), || Problem::SecondPose)?;
+        let poses = self
+            .components
+            .iter()
+            .filter(|component| matches!(component.codec, Codec::Pose(_)))
+            .count();
+        place.ensure(
+            poses == 0 || poses == 1 && self.pose_format().is_some(),
+            || Problem::SecondPose,
+        )?;
         let freshness = self.freshness;
         place.ensure(freshness.is_valid(), || Problem::BadFreshness { freshness })?;
         if let Some(Sight { inner, outer }) = self.sight {
-            let problem = || Problem::BadSight { inner: inner.into(), outer: outer.into() };
+            let problem = || Problem::BadSight {
+                inner: inner.into(),
+                outer: outer.into(),
+            };
             place.ensure(inner <= outer && outer > 0, problem)?;
         }
         self.components.iter().try_for_each(|component| {
             let place = place.inside("component", &component.name);
-            component.codec.problem().map_or(Ok(()), |problem| Err(place.error(problem)))
+            component
+                .codec
+                .problem()
+                .map_or(Ok(()), |problem| Err(place.error(problem)))
         })?;
-        let bits = self.components.iter().map(|component| component.codec.most_bits()).sum();
+        let bits = self
+            .components
+            .iter()
+            .map(|component| component.codec.most_bits())
+            .sum();
         place.ensure(bits <= MAX_ENTER_BITS, || Problem::TooWide { bits })
     }
 }
@@ -383,17 +421,29 @@ impl Codec {
 impl ComponentSpec {
     /// A component of which everybody who follows the object is told.
     pub fn public(name: impl Into<String>, codec: Codec) -> Self {
-        Self { name: name.into(), codec, audience: Audience::Public }
+        Self {
+            name: name.into(),
+            codec,
+            audience: Audience::Public,
+        }
     }
 
     /// A component of which the player is told whose avatar it is.
     pub fn owner(name: impl Into<String>, codec: Codec) -> Self {
-        Self { name: name.into(), codec, audience: Audience::Owner }
+        Self {
+            name: name.into(),
+            codec,
+            audience: Audience::Owner,
+        }
     }
 
     /// A component of which the object's team is told, and the player whose avatar it is.
     pub fn team(name: impl Into<String>, codec: Codec) -> Self {
-        Self { name: name.into(), codec, audience: Audience::Team }
+        Self {
+            name: name.into(),
+            codec,
+            audience: Audience::Team,
+        }
     }
 
     fn is_public_place(&self) -> bool {
@@ -426,7 +476,9 @@ impl EventKind {
 
 /// Indices fit into 8 bits: no list is longer than 64.
 fn position<T>(list: &[T], wanted: impl FnMut(&T) -> bool) -> Option<u8> {
-    list.iter().position(wanted).and_then(|index| u8::try_from(index).ok())
+    list.iter()
+        .position(wanted)
+        .and_then(|index| u8::try_from(index).ok())
 }
 
 /// Where in a schema something is wrong.
@@ -443,22 +495,34 @@ impl Place {
     }
 
     fn error(&self, problem: Problem) -> SchemaError {
-        SchemaError { place: self.0.clone(), problem }
+        SchemaError {
+            place: self.0.clone(),
+            problem,
+        }
     }
 
     fn ensure(&self, holds: bool, problem: impl FnOnce() -> Problem) -> Result<(), SchemaError> {
-        if holds { Ok(()) } else { Err(self.error(problem())) }
+        if holds {
+            Ok(())
+        } else {
+            Err(self.error(problem()))
+        }
     }
 
     fn limit(&self, what: &'static str, count: usize, max: usize) -> Result<(), SchemaError> {
         self.ensure(count <= max, || Problem::TooMany { what, count, max })
     }
 
-    fn names<'n>(&self, what: &str, names: impl IntoIterator<Item = &'n String>) -> Result<(), SchemaError> {
+    fn names<'n>(
+        &self,
+        what: &str,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<(), SchemaError> {
         let mut before: Vec<&str> = Vec::new();
         for name in names {
             let place = self.inside(what, name);
-            let good = (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
+            let good =
+                (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control);
             place.ensure(good, || Problem::BadName)?;
             place.ensure(!before.contains(&name.as_str()), || Problem::NameTaken)?;
             before.push(name);
@@ -475,7 +539,14 @@ mod tests {
     #[test]
     fn a_schema_with_one_of_everything_is_fine() {
         assert_eq!(Schema::example().check(), Ok(()));
-        assert_eq!(Schema { game: "void".into(), ..Schema::default() }.check(), Ok(()));
+        assert_eq!(
+            Schema {
+                game: "void".into(),
+                ..Schema::default()
+            }
+            .check(),
+            Ok(())
+        );
     }
 
     #[test]
@@ -483,7 +554,10 @@ mod tests {
         let schema = Schema::example();
         assert_eq!(schema.kind_named("avatar"), Some(0));
         assert_eq!(schema.kind_named("Avatar"), None);
-        assert_eq!(schema.kind(0).and_then(|kind| kind.component_named("mana")), Some(2));
+        assert_eq!(
+            schema.kind(0).and_then(|kind| kind.component_named("mana")),
+            Some(2)
+        );
         assert_eq!(schema.kind(2), None);
         assert_eq!(schema.event_named("hit"), Some(0));
         assert_eq!(schema.spell_named("bolt"), Some(0));
@@ -492,25 +566,61 @@ mod tests {
     #[test]
     fn what_is_too_much_is_refused() {
         check("schema", |schema| {
-            schema.kinds = (0..65).map(|n| Kind { name: n.to_string(), ..Schema::example().kinds.remove(0) }).collect();
-            Problem::TooMany { what: "kinds", count: 65, max: 64 }
+            schema.kinds = (0..65)
+                .map(|n| Kind {
+                    name: n.to_string(),
+                    ..Schema::example().kinds.remove(0)
+                })
+                .collect();
+            Problem::TooMany {
+                what: "kinds",
+                count: 65,
+                max: 64,
+            }
         });
         check("schema, kind \"avatar\"", |schema| {
-            schema.kinds[0].components = (0..17).map(|n| ComponentSpec::public(n.to_string(), Codec::Path)).collect();
-            Problem::TooMany { what: "components", count: 17, max: 16 }
+            schema.kinds[0].components = (0..17)
+                .map(|n| ComponentSpec::public(n.to_string(), Codec::Path))
+                .collect();
+            Problem::TooMany {
+                what: "components",
+                count: 17,
+                max: 16,
+            }
         });
         check("schema", |schema| {
-            schema.events = (0..65).map(|n| EventKind { name: n.to_string(), fields: vec![] }).collect();
-            Problem::TooMany { what: "events", count: 65, max: 64 }
+            schema.events = (0..65)
+                .map(|n| EventKind {
+                    name: n.to_string(),
+                    fields: vec![],
+                })
+                .collect();
+            Problem::TooMany {
+                what: "events",
+                count: 65,
+                max: 64,
+            }
         });
         check("schema, event \"hit\"", |schema| {
-            schema.events[0].fields =
-                (0..9).map(|n| FieldSpec { name: n.to_string(), ty: FieldType::Number }).collect();
-            Problem::TooMany { what: "fields", count: 9, max: 8 }
+            schema.events[0].fields = (0..9)
+                .map(|n| FieldSpec {
+                    name: n.to_string(),
+                    ty: FieldType::Number,
+                })
+                .collect();
+            Problem::TooMany {
+                what: "fields",
+                count: 9,
+                max: 8,
+            }
         });
         check("schema", |schema| {
             schema.spells = (0..33).map(|n| n.to_string()).collect();
-            Problem::TooMany { what: "spells", count: 33, max: 32 }
+            Problem::TooMany {
+                what: "spells",
+                count: 33,
+                max: 32,
+            }
         });
     }
 
@@ -521,17 +631,23 @@ mod tests {
                 schema.game.clone_from(&name);
                 Problem::BadName
             });
-            check(&format!("schema, kind \"avatar\", component {name:?}"), |schema| {
-                schema.kinds[0].components[1].name.clone_from(&name);
-                Problem::BadName
-            });
+            check(
+                &format!("schema, kind \"avatar\", component {name:?}"),
+                |schema| {
+                    schema.kinds[0].components[1].name.clone_from(&name);
+                    Problem::BadName
+                },
+            );
         }
         check("schema, spell \"bolt\"", |schema| {
             schema.spells.push("bolt".into());
             Problem::NameTaken
         });
         check("schema, event \"hit\", field \"who\"", |schema| {
-            schema.events[0].fields.push(FieldSpec { name: "who".into(), ty: FieldType::Number });
+            schema.events[0].fields.push(FieldSpec {
+                name: "who".into(),
+                ty: FieldType::Number,
+            });
             Problem::NameTaken
         });
     }
@@ -554,7 +670,11 @@ mod tests {
 
     #[test]
     fn a_pose_is_the_first_component_and_no_other() {
-        let pose = Codec::Pose(PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None });
+        let pose = Codec::Pose(PoseFormat {
+            per_metre: 100,
+            turn: Turning::Yaw { bits: 8 },
+            motion: None,
+        });
         let mut schema = Schema::example();
         schema.kinds[0].components[0].codec = pose;
         assert_eq!(schema.check(), Ok(()));
@@ -571,7 +691,11 @@ mod tests {
             (1, Turning::Free { bits: 16 }),
         ] {
             check("schema, kind \"avatar\", component \"path\"", |schema| {
-                let format = PoseFormat { per_metre, turn, motion: None };
+                let format = PoseFormat {
+                    per_metre,
+                    turn,
+                    motion: None,
+                };
                 schema.kinds[0].components[0].codec = Codec::Pose(format);
                 Problem::BadPose { format }
             });
@@ -582,12 +706,30 @@ mod tests {
     fn target_ages_ascend() {
         let good = Freshness::default();
         for freshness in [
-            Freshness { engaged_ms: 0, ..good },
-            Freshness { engaged_ms: 101, ..good },
-            Freshness { near_ms: 401, ..good },
-            Freshness { far_ms: 60_001, ..good },
-            Freshness { near_m: -1.0, ..good },
-            Freshness { near_m: f32::INFINITY, ..good },
+            Freshness {
+                engaged_ms: 0,
+                ..good
+            },
+            Freshness {
+                engaged_ms: 101,
+                ..good
+            },
+            Freshness {
+                near_ms: 401,
+                ..good
+            },
+            Freshness {
+                far_ms: 60_001,
+                ..good
+            },
+            Freshness {
+                near_m: -1.0,
+                ..good
+            },
+            Freshness {
+                near_m: f32::INFINITY,
+                ..good
+            },
         ] {
             check("schema, kind \"avatar\"", |schema| {
                 schema.kinds[0].freshness = freshness;
@@ -621,7 +763,10 @@ mod tests {
         for (inner, outer) in [(0, 0), (3, 2)] {
             check("schema, kind \"avatar\"", |schema| {
                 schema.kinds[0].sight = Some(Sight { inner, outer });
-                Problem::BadSight { inner: inner.into(), outer: outer.into() }
+                Problem::BadSight {
+                    inner: inner.into(),
+                    outer: outer.into(),
+                }
             });
         }
     }
@@ -629,29 +774,63 @@ mod tests {
     #[test]
     fn a_kind_that_no_datagram_would_hold_is_refused() {
         check("schema, kind \"avatar\"", |schema| {
-            let texts = (0..6).map(|n| ComponentSpec::public(format!("text{n}"), Codec::Text { max_bytes: 200 }));
+            let texts = (0..6)
+                .map(|n| ComponentSpec::public(format!("text{n}"), Codec::Text { max_bytes: 200 }));
             schema.kinds[0].components.splice(1.., texts);
-            Problem::TooWide { bits: 4 + 15 * 101 + 6 * 1_608 }
+            Problem::TooWide {
+                bits: 4 + 15 * 101 + 6 * 1_608,
+            }
         });
     }
 
     #[test]
     fn a_schema_that_no_frame_would_hold_is_refused() {
         let long = |n: usize| format!("{n:032}");
-        let wide = Codec::Number { min: i64::MIN, max: i64::MAX };
+        let wide = Codec::Number {
+            min: i64::MIN,
+            max: i64::MAX,
+        };
         let mut components = vec![ComponentSpec::public("path", Codec::Path)];
         components.extend((1..16).map(|n| ComponentSpec::public(long(n), wide)));
-        let kinds = (0..64).map(|n| Kind { name: long(n), components: components.clone(), ..Kind::default() });
-        let fields = (0..8).map(|n| FieldSpec { name: long(n), ty: FieldType::Number }).collect::<Vec<_>>();
-        let events = (0..64).map(|n| EventKind { name: long(n), fields: fields.clone() });
-        let schema = Schema { kinds: kinds.collect(), events: events.collect(), ..Schema::example() };
-        assert!(matches!(schema.check(), Err(SchemaError { problem: Problem::TooLarge { .. }, .. })));
+        let kinds = (0..64).map(|n| Kind {
+            name: long(n),
+            components: components.clone(),
+            ..Kind::default()
+        });
+        let fields = (0..8)
+            .map(|n| FieldSpec {
+                name: long(n),
+                ty: FieldType::Number,
+            })
+            .collect::<Vec<_>>();
+        let events = (0..64).map(|n| EventKind {
+            name: long(n),
+            fields: fields.clone(),
+        });
+        let schema = Schema {
+            kinds: kinds.collect(),
+            events: events.collect(),
+            ..Schema::example()
+        };
+        assert!(matches!(
+            schema.check(),
+            Err(SchemaError {
+                problem: Problem::TooLarge { .. },
+                ..
+            })
+        ));
     }
 
     /// `break_it` spoils the example and says what is found at `place`.
     fn check(place: &str, break_it: impl FnOnce(&mut Schema) -> Problem) {
         let mut schema = Schema::example();
         let problem = break_it(&mut schema);
-        assert_eq!(schema.check(), Err(SchemaError { place: place.into(), problem }));
+        assert_eq!(
+            schema.check(),
+            Err(SchemaError {
+                place: place.into(),
+                problem
+            })
+        );
     }
 }

@@ -1,10 +1,12 @@
 //! Where something is.
 //!
-//! Metres; x and y are the ground plane, z is up. The wire's grid is 1/256 m on all three axes, x and y in
-//! [0, 16,384) m (22 bits), z in [-64, 192) m (16 bits). Each of its points is exact in an `f32`.
+//! Metres; x and y are the ground plane, z is up. The wire's grid is 1/256 m on all three axes, x
+//! and y in [0, 16,384) m (22 bits), z in [-64, 192) m (16 bits). Each of its points is exact in an
+//! `f32`.
 //!
-//! Invariant: after [`Position::quantised`] a position survives the wire bit for bit, so that both ends compute with
-//! the same numbers. A writer asserts that what it is given lies within the range; `quantised` brings it there.
+//! Invariant: after [`Position::quantised`] a position survives the wire bit for bit, so that both
+//! ends compute with the same numbers. A writer asserts that what it is given lies within the
+//! range; `quantised` brings it there.
 
 use crate::wire::{self, Coder, Wire, WireError};
 
@@ -54,14 +56,18 @@ impl Position {
         (x * x + y * y).sqrt()
     }
 
-    /// The point `fraction` of the way to `other`: 0 is here, 1 is there, both exactly; between two equal points
-    /// there is no other.
+    /// The point `fraction` of the way to `other`: 0 is here, 1 is there, both exactly; between two
+    /// equal points there is no other.
     pub fn lerp(self, other: Self, fraction: f32) -> Self {
         if fraction == 1.0 {
             return other;
         }
         let mix = |from: f32, to: f32| from + (to - from) * fraction;
-        Self::new(mix(self.x, other.x), mix(self.y, other.y), mix(self.z, other.z))
+        Self::new(
+            mix(self.x, other.x),
+            mix(self.y, other.y),
+            mix(self.z, other.z),
+        )
     }
 
     /// The nearest point of the wire's grid, within its range.
@@ -94,7 +100,11 @@ mod tests {
     use super::*;
 
     fn somewhere(rng: &mut fastrand::Rng) -> Position {
-        Position::new(rng.f32() * 20_000.0 - 1_000.0, rng.f32() * 20_000.0 - 1_000.0, rng.f32() * 400.0 - 200.0)
+        Position::new(
+            rng.f32() * 20_000.0 - 1_000.0,
+            rng.f32() * 20_000.0 - 1_000.0,
+            rng.f32() * 400.0 - 200.0,
+        )
     }
 
     #[test]
@@ -102,8 +112,13 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..10_000 {
             let sent = somewhere(&mut rng).quantised();
-            let received: Position = wire::decode(&wire::encode(&mut { sent })).expect("what we wrote");
-            for (ours, theirs) in [(sent.x, received.x), (sent.y, received.y), (sent.z, received.z)] {
+            let received: Position =
+                wire::decode(&wire::encode(&mut { sent })).expect("what we wrote");
+            for (ours, theirs) in [
+                (sent.x, received.x),
+                (sent.y, received.y),
+                (sent.z, received.z),
+            ] {
                 assert_eq!(ours.to_bits(), theirs.to_bits(), "{sent:?}");
             }
             assert_eq!(sent.quantised(), sent);
@@ -114,8 +129,15 @@ mod tests {
     fn quantising_moves_a_position_on_the_map_by_less_than_four_millimetres() {
         let mut rng = fastrand::Rng::with_seed(2);
         for _ in 0..10_000 {
-            let position = Position::new(rng.f32() * MAX_XY, rng.f32() * MAX_XY, MIN_Z + rng.f32() * 255.0);
-            assert!(position.distance(position.quantised()) < 0.004, "{position:?}");
+            let position = Position::new(
+                rng.f32() * MAX_XY,
+                rng.f32() * MAX_XY,
+                MIN_Z + rng.f32() * 255.0,
+            );
+            assert!(
+                position.distance(position.quantised()) < 0.004,
+                "{position:?}"
+            );
         }
     }
 
@@ -138,7 +160,10 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_straight_line_are_exact() {
-        let (from, to) = (Position::new(0.1, 12_345.67, 3.0), Position::new(7.3, 0.003, -9.0));
+        let (from, to) = (
+            Position::new(0.1, 12_345.67, 3.0),
+            Position::new(7.3, 0.003, -9.0),
+        );
         assert_eq!(from.lerp(to, 0.0), from);
         assert_eq!(from.lerp(to, 1.0), to);
         assert_eq!(

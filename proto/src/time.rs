@@ -1,11 +1,11 @@
 //! Time as an argument: two clocks that must not be mixed.
 //!
-//! [`GameTime`] is the room's clock: microseconds since the room began; clients estimate it. [`LocalTime`] is the
-//! monotonic clock of whoever owns a link, counted from an origin of the owner's choosing. On the server they are the
-//! same clock, hence the one conversion.
+//! [`GameTime`] is the room's clock: microseconds since the room began; clients estimate it.
+//! [`LocalTime`] is the monotonic clock of whoever owns a link, counted from an origin of the
+//! owner's choosing. On the server they are the same clock, hence the one conversion.
 //!
-//! Invariant: arithmetic saturates at both ends, it never wraps and never panics. Unit: microseconds; the wire carries
-//! whole milliseconds, see [`GameTime::whole_millis`].
+//! Invariant: arithmetic saturates at both ends, it never wraps and never panics. Unit:
+//! microseconds; the wire carries whole milliseconds, see [`GameTime::whole_millis`].
 
 use std::ops::{Add, AddAssign};
 use std::time::Duration;
@@ -53,7 +53,8 @@ macro_rules! clock_time {
                 Self(self.0.saturating_sub(micros_of(duration)))
             }
 
-            /// The last whole millisecond at or before this: what the other end of a wire will read.
+            /// The last whole millisecond at or before this: what the other end of a wire will
+            /// read.
             pub const fn whole_millis(self) -> Self {
                 Self(self.0 - self.0 % 1_000)
             }
@@ -104,7 +105,10 @@ mod tests {
         let second = GameTime::from_millis(1_000);
         assert_eq!(second + Duration::MAX, GameTime::MAX);
         assert_eq!(GameTime::MAX + Duration::from_micros(1), GameTime::MAX);
-        assert_eq!(second.saturating_sub(Duration::from_secs(2)), GameTime::ZERO);
+        assert_eq!(
+            second.saturating_sub(Duration::from_secs(2)),
+            GameTime::ZERO
+        );
         assert_eq!(GameTime::from_millis(u64::MAX), GameTime::MAX);
     }
 

@@ -1,19 +1,22 @@
 //! Values over time: what was, what is and what will be, as far as it is known.
 //!
-//! Points go in (time and value, in any order, the past included), values at any time come out: interpolated between
-//! two points and extrapolated beyond the last, each type in its own way ([`Sample`]). Before the first point the first
-//! value holds. Nothing known is nothing said: an empty timeline has no value.
+//! Points go in (time and value, in any order, the past included), values at any time come out:
+//! interpolated between two points and extrapolated beyond the last, each type in its own way
+//! ([`Sample`]). Before the first point the first value holds. Nothing known is nothing said: an
+//! empty timeline has no value.
 //!
 //! Invariants, checked against a sorted list under random operations:
 //! 1. Points are in the order of time, and no two have the same time.
-//! 2. There are at most `capacity` of them; when one more comes, the oldest goes (be it the new one): what is long past
-//!    matters least.
-//! 3. Storage for `capacity` points is taken at the first insertion; nothing is allocated after that.
+//! 2. There are at most `capacity` of them; when one more comes, the oldest goes (be it the new
+//!    one): what is long past matters least.
+//! 3. Storage for `capacity` points is taken at the first insertion; nothing is allocated after
+//!    that.
 //! 4. At the time of a point, the value is the point's, bit for bit.
 //!
 //! The wire carries whole milliseconds ([`GameTime::whole_millis`]) and positions of a grid
-//! ([`Position::quantised`]): points that lie there are the same at both ends.
-//! Cost: a binary search to read; to insert, the points behind the new one move. Source: reference 003, section 3.6.
+//! ([`Position::quantised`]): points that lie there are the same at both ends. Cost: a binary
+//! search to read; to insert, the points behind the new one move. Source: reference 003, section
+//! 3.6.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -43,12 +46,18 @@ pub struct Waypoint {
 impl Waypoint {
     /// Reached in a straight line.
     pub const fn walk(position: Position) -> Self {
-        Self { position, jump: false }
+        Self {
+            position,
+            jump: false,
+        }
     }
 
     /// Reached in no time.
     pub const fn jump(position: Position) -> Self {
-        Self { position, jump: true }
+        Self {
+            position,
+            jump: true,
+        }
     }
 }
 
@@ -82,7 +91,10 @@ impl Gauge {
     /// The gauge after some time without any intervention.
     pub fn after(self, duration: Duration) -> Self {
         let value = f64::from(self.value) + f64::from(self.rate) * duration.as_secs_f64();
-        Self { value: (value as f32).min(self.max).max(0.0), ..self }
+        Self {
+            value: (value as f32).min(self.max).max(0.0),
+            ..self
+        }
     }
 }
 
@@ -125,7 +137,10 @@ impl<T: Sample> Timeline<T> {
     /// Empty, for `capacity` points (at least 1).
     pub const fn new(capacity: usize) -> Self {
         let capacity = if capacity == 0 { 1 } else { capacity };
-        Self { points: VecDeque::new(), capacity }
+        Self {
+            points: VecDeque::new(),
+            capacity,
+        }
     }
 
     /// One point, room for `capacity`.
@@ -153,15 +168,21 @@ impl<T: Sample> Timeline<T> {
         self.points.insert(index, (time, value));
     }
 
-    /// Drops all points at or after `time` and inserts others: the future is a different one from then on.
-    pub fn replace_from(&mut self, time: GameTime, points: impl IntoIterator<Item = (GameTime, T)>) {
+    /// Drops all points at or after `time` and inserts others: the future is a different one from
+    /// then on.
+    pub fn replace_from(
+        &mut self,
+        time: GameTime,
+        points: impl IntoIterator<Item = (GameTime, T)>,
+    ) {
         self.points.truncate(self.count_before(time));
         for (time, value) in points {
             self.insert(time, value);
         }
     }
 
-    /// At the receiver: points that replace all that was known from the first one's time on. None change nothing.
+    /// At the receiver: points that replace all that was known from the first one's time on. None
+    /// change nothing.
     pub fn merge_tail(&mut self, points: impl IntoIterator<Item = (GameTime, T)>) {
         let mut points = points.into_iter();
         if let Some(first) = points.next() {
@@ -169,7 +190,8 @@ impl<T: Sample> Timeline<T> {
         }
     }
 
-    /// The value at `t`. Before the first point that is the first one's; `None` when there are no points.
+    /// The value at `t`. Before the first point that is the first one's; `None` when there are no
+    /// points.
     pub fn at(&self, t: GameTime) -> Option<T> {
         let after = self.count_at_or_before(t);
         let Some(index) = after.checked_sub(1) else {
@@ -191,13 +213,20 @@ impl<T: Sample> Timeline<T> {
         self.points.iter().map(|(time, value)| (*time, value))
     }
 
-    /// The points that say what holds from `from` on: the last one at or before `from`, and all after it.
-    pub fn tail(&self, from: GameTime) -> impl DoubleEndedIterator<Item = (GameTime, &T)> + ExactSizeIterator {
+    /// The points that say what holds from `from` on: the last one at or before `from`, and all
+    /// after it.
+    pub fn tail(
+        &self,
+        from: GameTime,
+    ) -> impl DoubleEndedIterator<Item = (GameTime, &T)> + ExactSizeIterator {
         let first = self.count_at_or_before(from).saturating_sub(1);
-        self.points.range(first..).map(|(time, value)| (*time, value))
+        self.points
+            .range(first..)
+            .map(|(time, value)| (*time, value))
     }
 
-    /// Drops the points that say nothing about `t` and later: all before the last one at or before `t`.
+    /// Drops the points that say nothing about `t` and later: all before the last one at or before
+    /// `t`.
     pub fn forget_before(&mut self, t: GameTime) {
         let past = self.count_at_or_before(t).saturating_sub(1);
         self.points.drain(..past);
@@ -215,7 +244,9 @@ impl<T: Sample> Timeline<T> {
 
     /// The time of the first point after `t`.
     pub fn next_after(&self, t: GameTime) -> Option<GameTime> {
-        self.points.get(self.count_at_or_before(t)).map(|(time, _)| *time)
+        self.points
+            .get(self.count_at_or_before(t))
+            .map(|(time, _)| *time)
     }
 
     /// Number of points.

@@ -1,18 +1,24 @@
-//! The bit stream: each format is written once, and that one description reads, writes and measures.
+//! The bit stream: each format is written once, and that one description reads, writes and
+//! measures.
 //!
-//! A type that travels implements [`Wire`]; its `wire` function is handed a [`Coder`], which is a [`Reader`], a
-//! [`Writer`] or a [`Measure`]. Bits go from the lowest up, bytes in the order of the stream; what is left of the last
-//! byte is zero. A read starts from `Default`: what is not sent is zero.
+//! A type that travels implements [`Wire`]; its `wire` function is handed a [`Coder`], which is a
+//! [`Reader`], a [`Writer`] or a [`Measure`]. Bits go from the lowest up, bytes in the order of the
+//! stream; what is left of the last byte is zero. A read starts from `Default`: what is not sent is
+//! zero.
 //!
 //! Invariants:
-//! 1. A reader returns an error on whatever it does not understand: it never panics, and never allocates more than a
-//!    small multiple of the bytes that it was given (and, for a list, of the stated greatest length).
-//! 2. Whatever a reader returned, a writer can write; each number has one encoding, and another one is refused.
+//! 1. A reader returns an error on whatever it does not understand: it never panics, and never
+//!    allocates more than a small multiple of the bytes that it was given (and, for a list, of the
+//!    stated greatest length).
+//! 2. Whatever a reader returned, a writer can write; each number has one encoding, and another one
+//!    is refused.
 //! 3. A writer asserts that values are in range, since that is our bug; so does a measure.
-//! 4. Floats from quantised fields are finite. Raw floats ([`Coder::f32_bits`]) may be anything: for users' commands.
+//! 4. Floats from quantised fields are finite. Raw floats ([`Coder::f32_bits`]) may be anything:
+//!    for users' commands.
 //!
-//! Every format stands in the one list of [`formats`], which the round-trip, truncation and random-bytes tests walk.
-//! Cost: a few nanoseconds a field; no allocation but for byte strings, text and lists that are read.
+//! Every format stands in the one list of [`formats`], which the round-trip, truncation and
+//! random-bytes tests walk. Cost: a few nanoseconds a field; no allocation but for byte strings,
+//! text and lists that are read.
 
 mod coder;
 pub mod formats;

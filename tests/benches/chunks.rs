@@ -1,7 +1,9 @@
-//! How long a quarter of a megabyte takes to a player who comes late: as a block of the link's, and as a QUIC stream.
+//! How long a quarter of a megabyte takes to a player who comes late: as a block of the link's, and
+//! as a QUIC stream.
 //!
-//! `cargo bench -p ambit-tests --bench chunks` prints the table and writes `docs/chunks.md`. Everything happens on virtual time from seeds: the
-//! links in steps of a millisecond, quinn over a socket in memory under tokio's paused clock. So the figures are the same on every machine.
+//! `cargo bench -p ambit-tests --bench chunks` prints the table and writes `docs/chunks.md`.
+//! Everything happens on virtual time from seeds: the links in steps of a millisecond, quinn over a
+//! socket in memory under tokio's paused clock. So the figures are the same on every machine.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -28,7 +30,11 @@ const BLOCK_BYTES: usize = 256 << 10;
 const SLICE_BYTES: usize = 1_024;
 const DELAY: Duration = Duration::from_millis(50);
 /// In bytes a second, and as people say.
-const RATES: [(u32, &str); 3] = [(32_000, "256 kbit/s"), (64_000, "512 kbit/s"), (125_000, "1 Mbit/s")];
+const RATES: [(u32, &str); 3] = [
+    (32_000, "256 kbit/s"),
+    (64_000, "512 kbit/s"),
+    (125_000, "1 Mbit/s"),
+];
 const LOSSES: [f32; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
 const SEEDS: u64 = 20;
 /// What the game says in a tick.
@@ -98,8 +104,11 @@ fn main() {
             write!(table, "{line}").expect("a string grows");
         }
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("chunks.md");
-    std::fs::write(&page, format!("{INTRODUCTION}{table}{CONCLUSION}")).expect("the docs can be written");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .with_file_name("docs")
+        .join("chunks.md");
+    std::fs::write(&page, format!("{INTRODUCTION}{table}{CONCLUSION}"))
+        .expect("the docs can be written");
 }
 
 fn row(rate: u32, name: &str, loss: f32) -> String {
@@ -131,16 +140,29 @@ fn game(run: impl Fn(u64) -> Run) -> String {
         // What was on its way at the end says nothing.
         let counts = |sent: Duration| sent + Duration::from_secs(1) < run.time;
         sent += run.game_sent.iter().filter(|&&sent| counts(sent)).count();
-        delays.extend(run.game_arrived.iter().filter(|&&(sent, _)| counts(sent)).map(|&(_, delay)| delay));
+        delays.extend(
+            run.game_arrived
+                .iter()
+                .filter(|&&(sent, _)| counts(sent))
+                .map(|&(_, delay)| delay),
+        );
     }
     delays.sort_unstable();
-    let slow = delays.get(delays.len() * 99 / 100).map_or(0, Duration::as_millis);
-    format!("{:.1} %, {slow} ms", 100.0 * delays.len() as f64 / sent.max(1) as f64)
+    let slow = delays
+        .get(delays.len() * 99 / 100)
+        .map_or(0, Duration::as_millis);
+    format!(
+        "{:.1} %, {slow} ms",
+        100.0 * delays.len() as f64 / sent.max(1) as f64
+    )
 }
 
 fn times(run: impl Fn(u64) -> Duration) -> Times {
     let all: Vec<f64> = (0..SEEDS).map(|seed| run(seed).as_secs_f64()).collect();
-    Times { mean: all.iter().sum::<f64>() / all.len() as f64, longest: all.into_iter().fold(0.0, f64::max) }
+    Times {
+        mean: all.iter().sum::<f64>() / all.len() as f64,
+        longest: all.into_iter().fold(0.0, f64::max),
+    }
 }
 
 fn told(times: Times) -> String {
@@ -148,7 +170,13 @@ fn told(times: Times) -> String {
 }
 
 fn line(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
-    Impairment { loss, delay: DELAY, rate, seed, ..Impairment::default() }
+    Impairment {
+        loss,
+        delay: DELAY,
+        rate,
+        seed,
+        ..Impairment::default()
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------------------------
@@ -157,7 +185,8 @@ fn line(rate: Option<u64>, loss: f32, seed: u64) -> Impairment {
 fn ideal(rate: u32, loss: f32, seed: u64) -> Duration {
     let mut rng = fastrand::Rng::with_seed(seed);
     let slot = Duration::from_secs_f64((SLICE_BYTES + 36) as f64 / f64::from(rate));
-    let (mut unsent, mut now, mut last) = (BLOCK_BYTES / SLICE_BYTES, Duration::ZERO, Duration::ZERO);
+    let (mut unsent, mut now, mut last) =
+        (BLOCK_BYTES / SLICE_BYTES, Duration::ZERO, Duration::ZERO);
     // When each loss becomes known.
     let mut lost = VecDeque::new();
     while unsent > 0 || !lost.is_empty() {
@@ -180,20 +209,46 @@ fn ideal(rate: u32, loss: f32, seed: u64) -> Duration {
 
 /// Two links, each of which reacts at once.
 fn chunk(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: bool) -> Run {
-    let budget = Some(BudgetConfig { bytes_per_s: rate, ..BudgetConfig::default() });
-    let mut ends = [LinkConfig { budget, ..LinkConfig::default() }, LinkConfig::client()].map(Link::new);
-    let mut lines = [line(line_rate, loss, seed), line(line_rate, loss, seed ^ u64::MAX)].map(Impairer::new);
+    let budget = Some(BudgetConfig {
+        bytes_per_s: rate,
+        ..BudgetConfig::default()
+    });
+    let mut ends = [
+        LinkConfig {
+            budget,
+            ..LinkConfig::default()
+        },
+        LinkConfig::client(),
+    ]
+    .map(Link::new);
+    let mut lines = [
+        line(line_rate, loss, seed),
+        line(line_rate, loss, seed ^ u64::MAX),
+    ]
+    .map(Impairer::new);
     // By the time of arrival, then by the order of sending.
     let (mut on_the_way, mut sent) = (BTreeMap::<(LocalTime, u64), (usize, Vec<u8>)>::new(), 0);
     let start = LocalTime::from_millis(10_000);
-    let mut run = Run { time: LIMIT, game_sent: Vec::new(), game_arrived: Vec::new() };
-    ends[0].send_block(start, Bytes::from(vec![7; BLOCK_BYTES])).expect("the queue is empty");
+    let mut run = Run {
+        time: LIMIT,
+        game_sent: Vec::new(),
+        game_arrived: Vec::new(),
+    };
+    ends[0]
+        .send_block(start, Bytes::from(vec![7; BLOCK_BYTES]))
+        .expect("the queue is empty");
     for millis in 0..LIMIT.as_millis() as u64 {
         let now = start + Duration::from_millis(millis);
-        while let Some(arrival) = on_the_way.first_entry().filter(|entry| entry.key().0 <= now) {
+        while let Some(arrival) = on_the_way
+            .first_entry()
+            .filter(|entry| entry.key().0 <= now)
+        {
             let (to, bytes) = arrival.remove();
             let body = ends[to].handle_datagram(now, &bytes).expect("well formed");
-            run.game_arrived.extend(body.and_then(sent_at).map(|at| (at.since(start), now.since(at))));
+            run.game_arrived.extend(
+                body.and_then(sent_at)
+                    .map(|at| (at.since(start), now.since(at))),
+            );
             while let Some(event) = ends[to].poll_event() {
                 if let LinkEvent::Block(block) = event {
                     assert_eq!(block.len(), BLOCK_BYTES);
@@ -207,8 +262,14 @@ fn chunk(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_game: boo
             let mut has_body = with_game && from == 0 && millis % TICK.as_millis() as u64 == 0;
             while has_body || link.wants_to_send(now) {
                 let mut bytes = Vec::new();
-                let body_bytes = if has_body { GAME_BYTES.min(link.body_budget_bits(now) / 8) } else { 0 };
-                link.write_datagram(now, &mut bytes, |writer, _| write_game(now, body_bytes, writer));
+                let body_bytes = if has_body {
+                    GAME_BYTES.min(link.body_budget_bits(now) / 8)
+                } else {
+                    0
+                };
+                link.write_datagram(now, &mut bytes, |writer, _| {
+                    write_game(now, body_bytes, writer)
+                });
                 run.game_sent.extend(has_body.then(|| now.since(start)));
                 has_body = false;
                 for delay in lines[from].pass(now, bytes.len() + IP_BYTES + QUIC_BYTES) {
@@ -231,7 +292,9 @@ fn write_game(now: LocalTime, length: usize, writer: &mut Writer<'_>) {
 
 fn sent_at(mut body: Reader<'_>) -> Option<LocalTime> {
     let mut micros = 0;
-    body.u64(&mut micros).ok().map(|()| LocalTime::from_micros(micros))
+    body.u64(&mut micros)
+        .ok()
+        .map(|()| LocalTime::from_micros(micros))
 }
 
 // ---------------------------------------------------------------------------------------------------------------------------------------
@@ -246,13 +309,21 @@ enum Congestion {
 
 /// From the server's first byte until the client has read the last.
 fn stream(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_game: bool) -> Run {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-    runtime.expect("a runtime").block_on(transfer(rate, loss, seed, congestion, with_game))
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    runtime
+        .expect("a runtime")
+        .block_on(transfer(rate, loss, seed, congestion, with_game))
 }
 
 async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_game: bool) -> Run {
     let line_rate = Some(u64::from(rate) * 8);
-    let wires = Wire::pair([line(line_rate, loss, seed), line(line_rate, loss, seed ^ u64::MAX)]);
+    let wires = Wire::pair([
+        line(line_rate, loss, seed),
+        line(line_rate, loss, seed ^ u64::MAX),
+    ]);
     let (near, far) = connect(&wires, seed, congestion).await;
     let (mut to_server, mut from_server) = near.open_bi().await.expect("a connection");
     to_server.write_all(b"?").await.expect("a connection");
@@ -261,12 +332,18 @@ async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_
     from_client.read_to_end(1).await.expect("one byte");
     let start = clock();
     let write = async {
-        to_client.write_all(&vec![7; BLOCK_BYTES]).await.expect("a connection");
+        to_client
+            .write_all(&vec![7; BLOCK_BYTES])
+            .await
+            .expect("a connection");
         to_client.finish().expect("an open stream");
         std::future::pending::<()>().await;
     };
     let read = async {
-        let block = from_server.read_to_end(BLOCK_BYTES).await.expect("a connection");
+        let block = from_server
+            .read_to_end(BLOCK_BYTES)
+            .await
+            .expect("a connection");
         assert_eq!(block.len(), BLOCK_BYTES);
     };
     let (mut game_sent, mut game_arrived) = (Vec::new(), Vec::new());
@@ -287,7 +364,9 @@ async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_
     let watch = async {
         loop {
             let datagram = near.read_datagram().await.expect("a connection");
-            let sent = Duration::from_micros(u64::from_le_bytes(*datagram.first_chunk().expect("the time")));
+            let sent = Duration::from_micros(u64::from_le_bytes(
+                *datagram.first_chunk().expect("the time"),
+            ));
             game_arrived.push((sent, (clock() - start).saturating_sub(sent)));
         }
     };
@@ -298,21 +377,31 @@ async fn transfer(rate: u32, loss: f32, seed: u64, congestion: Congestion, with_
         () = watch => {}
         () = tokio::time::sleep(LIMIT) => {}
     }
-    Run { time: clock() - start, game_sent, game_arrived }
+    Run {
+        time: clock() - start,
+        game_sent,
+        game_arrived,
+    }
 }
 
 /// The client's end and the server's.
-async fn connect(wires: &[Arc<Wire>; 2], seed: u64, congestion: Congestion) -> (Connection, Connection) {
+async fn connect(
+    wires: &[Arc<Wire>; 2],
+    seed: u64,
+    congestion: Congestion,
+) -> (Connection, Connection) {
     let made = quinn_certificate();
     let pin = Fingerprint::of(&made.0);
-    let mut server = quic::server_config(vec![made.0], made.1, &[ALPN_GAME]).expect("a key that fits");
+    let mut server =
+        quic::server_config(vec![made.0], made.1, &[ALPN_GAME]).expect("a key that fits");
     let mut client = quic::client_config(ALPN_GAME, FingerprintVerifier::pinned(pin));
     let transport = |side| {
         let mut transport = quic::transport_config(side);
         // A player who waits for the world is not given up after 10 s of bad luck.
         transport.max_idle_timeout(Some(LIMIT.try_into().expect("minutes fit")));
         if congestion == Congestion::Cubic {
-            transport.congestion_controller_factory(Arc::new(quinn::congestion::CubicConfig::default()));
+            transport
+                .congestion_controller_factory(Arc::new(quinn::congestion::CubicConfig::default()));
         }
         Arc::new(transport)
     };
@@ -321,11 +410,20 @@ async fn connect(wires: &[Arc<Wire>; 2], seed: u64, congestion: Congestion) -> (
     let endpoint = |wire: &Arc<Wire>, server, seed: u64| {
         let mut config = EndpointConfig::default();
         config.rng_seed(Some([seed as u8; 32]));
-        Endpoint::new_with_abstract_socket(config, server, wire.clone(), Arc::new(TokioRuntime)).expect("a socket")
+        Endpoint::new_with_abstract_socket(config, server, wire.clone(), Arc::new(TokioRuntime))
+            .expect("a socket")
     };
-    let (host, player) = (endpoint(&wires[0], Some(server), seed), endpoint(&wires[1], None, seed + 100));
+    let (host, player) = (
+        endpoint(&wires[0], Some(server), seed),
+        endpoint(&wires[1], None, seed + 100),
+    );
     loop {
-        let near = async { player.connect_with(client.clone(), wires[0].address, "lobby.test").expect("a name").await };
+        let near = async {
+            player
+                .connect_with(client.clone(), wires[0].address, "lobby.test")
+                .expect("a name")
+                .await
+        };
         let far = async { host.accept().await.expect("an open endpoint").await };
         if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
             // The endpoints go on as long as their connections do.
@@ -334,9 +432,15 @@ async fn connect(wires: &[Arc<Wire>; 2], seed: u64, congestion: Congestion) -> (
     }
 }
 
-fn quinn_certificate() -> (quinn::rustls::pki_types::CertificateDer<'static>, PrivateKeyDer<'static>) {
+fn quinn_certificate() -> (
+    quinn::rustls::pki_types::CertificateDer<'static>,
+    PrivateKeyDer<'static>,
+) {
     let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
-    (made.cert.der().clone(), PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()))
+    (
+        made.cert.der().clone(),
+        PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
+    )
 }
 
 /// One end of a cable: a socket in memory.
@@ -412,7 +516,12 @@ impl AsyncUdpSocket for Wire {
             return Poll::Pending;
         };
         buffers[0][..packet.len()].copy_from_slice(&packet);
-        meta[0] = RecvMeta { addr: self.peer, len: packet.len(), stride: packet.len(), ..RecvMeta::default() };
+        meta[0] = RecvMeta {
+            addr: self.peer,
+            len: packet.len(),
+            stride: packet.len(),
+            ..RecvMeta::default()
+        };
         Poll::Ready(Ok(1))
     }
 
@@ -434,7 +543,10 @@ impl UdpPoller for AlwaysWritable {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the paused clock is the bench's own")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the paused clock is the bench's own"
+)]
 fn clock() -> Instant {
     Instant::now()
 }

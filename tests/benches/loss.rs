@@ -1,7 +1,8 @@
 //! What loss costs: a room of 900 cubes, 60 ticks a second, on lines from perfect to half lost.
 //!
-//! `cargo bench -p ambit-tests --bench loss` prints the table and writes `docs/loss.md`. Everything happens on simulated time, so the figures
-//! are the same on every machine, and the oracles check each decoded pose on the way.
+//! `cargo bench -p ambit-tests --bench loss` prints the table and writes `docs/loss.md`. Everything
+//! happens on simulated time, so the figures are the same on every machine, and the oracles check
+//! each decoded pose on the way.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -47,13 +48,20 @@ fn main() {
         print!("{line}");
         write!(table, "{line}").expect("a string grows");
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("loss.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .with_file_name("docs")
+        .join("loss.md");
     std::fs::write(&page, format!("{INTRODUCTION}{table}")).expect("the docs can be written");
 }
 
 fn ages(ages: &Distribution) -> String {
     let quantile = |share| ages.quantile_ms(share).unwrap_or(0);
-    format!("{} / {} / {}", quantile(0.5), quantile(0.99), ages.max().as_millis())
+    format!(
+        "{} / {} / {}",
+        quantile(0.5),
+        quantile(0.99),
+        ages.max().as_millis()
+    )
 }
 
 fn kbit(bytes: u64) -> f64 {

@@ -1,6 +1,8 @@
-//! Rooms of the game `cubes` that are played by hand: players press keys, which go the way of all inputs, and clients draw 60 times a second.
+//! Rooms of the game `cubes` that are played by hand: players press keys, which go the way of all
+//! inputs, and clients draw 60 times a second.
 //!
-//! Behind what the ruler says of a katamari, behind long runs ([`soak`]) and wide floors ([`wide`]). Everything happens on simulated time.
+//! Behind what the ruler says of a katamari, behind long runs ([`soak`]) and wide floors
+//! ([`wide`]). Everything happens on simulated time.
 //!
 //! Units: frames of a sixtieth of a second, in the middle between two of the room's physics frames.
 
@@ -47,18 +49,40 @@ pub fn frames_of(time: Duration) -> u64 {
 
 impl Hands {
     /// So many players on such a line, in a room with these parameters.
-    pub fn begin(seed: u64, players: usize, line: &Impairment, parameters: &[(&str, &str)]) -> Self {
+    pub fn begin(
+        seed: u64,
+        players: usize,
+        line: &Impairment,
+        parameters: &[(&str, &str)],
+    ) -> Self {
         let mut system = System::new(seed, &Registry::standard());
-        let config = |player| ClientConfig { name: format!("p{player}"), ..ClientConfig::default() };
-        let guests: Vec<usize> = (0..players).map(|player| system.arrive_with(config(player), line)).collect();
+        let config = |player| ClientConfig {
+            name: format!("p{player}"),
+            ..ClientConfig::default()
+        };
+        let guests: Vec<usize> = (0..players)
+            .map(|player| system.arrive_with(config(player), line))
+            .collect();
         let seed_text = seed.to_string();
-        let room = system.gather(&guests, "cubes", &[&[("seed", &*seed_text)], parameters].concat());
+        let room = system.gather(
+            &guests,
+            "cubes",
+            &[&[("seed", &*seed_text)], parameters].concat(),
+        );
         let now = |system: &System| system.room(room).expect("it runs").world().now();
         let tick = now(&system);
         system.run_until("a tick", |system| now(system) > tick);
         system.run_for(Duration::from_secs(1) / (2 * HZ as u32));
         let begun = system.now();
-        Hands { system, room, clock: None, client_frames: Vec::new(), players, begun, frames: 0 }
+        Hands {
+            system,
+            room,
+            clock: None,
+            client_frames: Vec::new(),
+            players,
+            begun,
+            frames: 0,
+        }
     }
 
     /// One more player arrives; in the room is who asks to be.
@@ -67,16 +91,20 @@ impl Hands {
         self.system.arrive(&format!("p{}", self.players), line)
     }
 
-    /// A frame goes by. `keys` says what the player of a guest holds, given the physics frame and where its cube is.
+    /// A frame goes by. `keys` says what the player of a guest holds, given the physics frame and
+    /// where its cube is.
     pub fn frame(&mut self, mut keys: impl FnMut(usize, u64, Position) -> Keymap) {
         self.frames += 1;
         let next = self.begun + Duration::from_micros(self.frames * 1_000_000 / HZ);
         self.system.run_for(next.since(self.system.now()));
         let frame = self.physics_frame();
         for guest in 0..self.players {
-            let Some(avatar) = self.avatar(guest) else { continue };
+            let Some(avatar) = self.avatar(guest) else {
+                continue;
+            };
             let at = self.pose_of(avatar);
-            self.system.input(guest, keys(guest, frame, FORMAT.position(&at)));
+            self.system
+                .input(guest, keys(guest, frame, FORMAT.position(&at)));
             let begun = self.clock.map(|clock| clock());
             self.system.with(guest, Client::handle_timeout);
             if let Some((clock, begun)) = self.clock.zip(begun) {
@@ -97,25 +125,35 @@ impl Hands {
 
     /// The cube of a guest, while it is in the room.
     pub fn avatar(&self, guest: usize) -> Option<ObjectId> {
-        self.system.room(self.room)?.avatar(self.system.guest(guest).client.player()?)
+        self.system
+            .room(self.room)?
+            .avatar(self.system.guest(guest).client.player()?)
     }
 
     /// What a guest is to the room, while it is connected.
     pub fn client(&self, guest: usize) -> Option<ClientId> {
         let player = self.system.guest(guest).client.player()?;
         let mut viewers = self.system.room(self.room)?.network().viewers();
-        viewers.find(|viewer| viewer.player == player).map(|viewer| viewer.client)
+        viewers
+            .find(|viewer| viewer.player == player)
+            .map(|viewer| viewer.client)
     }
 
     /// The truth about an object, at the horizon.
     pub fn pose_of(&self, object: ObjectId) -> Pose {
-        self.system.room(self.room).expect("it runs").world().pose(object)
+        self.system
+            .room(self.room)
+            .expect("it runs")
+            .world()
+            .pose(object)
     }
 
     /// What a guest's client draws of the room's objects.
     pub fn drawn(&self, guest: usize) -> Vec<(ObjectId, Drawn)> {
         let (now, client) = (self.system.local(guest), &self.system.guest(guest).client);
-        let Some(viewer) = self.client(guest) else { return Vec::new() };
+        let Some(viewer) = self.client(guest) else {
+            return Vec::new();
+        };
         let oracle = self.system.poses(self.room).expect("it has ticked");
         let drawn = |id| Some((oracle.object_of(viewer, id)?, client.drawn(id, now)?));
         client.objects().filter_map(|seen| drawn(seen.id)).collect()
@@ -127,21 +165,37 @@ impl Hands {
         world.objects().all(|object| world.pose(object).flag)
     }
 
-    /// Checks that everything lies still, and that a guest draws all that it follows, each where it is: to a unit of the grid, along each axis.
+    /// Checks that everything lies still, and that a guest draws all that it follows, each where it
+    /// is: to a unit of the grid, along each axis.
     pub fn check_rest(&self, guest: usize) -> Result<usize, String> {
         let room = self.system.room(self.room).expect("it runs");
         let viewer = self.client(guest).ok_or("it is not connected")?;
         let drawn = self.drawn(guest);
         let followed = room.network().interest().followed(viewer).count();
         if drawn.len() != followed {
-            return Err(format!("guest {guest} draws {} of {followed} objects", drawn.len()));
+            return Err(format!(
+                "guest {guest} draws {} of {followed} objects",
+                drawn.len()
+            ));
         }
-        for (object, Drawn { position: place, .. }) in &drawn {
+        for (
+            object,
+            Drawn {
+                position: place, ..
+            },
+        ) in &drawn
+        {
             let pose = self.pose_of(*object);
             let there = FORMAT.position(&pose);
             let off = [place.x - there.x, place.y - there.y, place.z - there.z].map(f32::abs);
-            if !pose.flag || off.iter().any(|off| *off > 1.0 / f32::from(FORMAT.per_metre)) {
-                return Err(format!("guest {guest} draws {object:?} at {place:?}, and its pose is {pose:?}"));
+            if !pose.flag
+                || off
+                    .iter()
+                    .any(|off| *off > 1.0 / f32::from(FORMAT.per_metre))
+            {
+                return Err(format!(
+                    "guest {guest} draws {object:?} at {place:?}, and its pose is {pose:?}"
+                ));
             }
         }
         Ok(drawn.len())
@@ -151,7 +205,13 @@ impl Hands {
     pub fn hash_state(&self, hash: &mut DefaultHasher) {
         let world = self.system.room(self.room).expect("it runs").world();
         for object in world.objects() {
-            let Pose { at, turn, flag, motion, .. } = world.pose(object);
+            let Pose {
+                at,
+                turn,
+                flag,
+                motion,
+                ..
+            } = world.pose(object);
             (object, at, turn, flag, motion.linear, motion.angular).hash(hash);
         }
         for guest in 0..self.players {

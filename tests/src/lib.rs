@@ -1,5 +1,7 @@
-//! What the project's tests stand on: the simulator ([`sim`]), the oracles of interest and of poses ([`oracle`]), games with much
-//! motion ([`tumble`], [`throng`]), `cubes` played by hand ([`hands`]), the ruler for synchronised physics ([`ruler`]), what fuzzing runs ([`fuzz`]) and real processes ([`real`]).
+//! What the project's tests stand on: the simulator ([`sim`]), the oracles of interest and of poses
+//! ([`oracle`]), games with much motion ([`tumble`], [`throng`]), `cubes` played by hand
+//! ([`hands`]), the ruler for synchronised physics ([`ruler`]), what fuzzing runs ([`fuzz`]) and
+//! real processes ([`real`]).
 
 pub mod cubes;
 pub mod fuzz;

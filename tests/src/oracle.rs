@@ -1,8 +1,9 @@
 //! The plain, slow answer to who follows what, written without a line of the implementation.
 //!
-//! After each tick of a room it goes through all viewers x all objects. It keeps two things of its own: around which cell
-//! each viewer's zones lie, and whom it follows. Cells are computed from positions here as reference 003 says, by dividing.
-//! What clients make of what they are told is [`poses`]' part.
+//! After each tick of a room it goes through all viewers x all objects. It keeps two things of its
+//! own: around which cell each viewer's zones lie, and whom it follows. Cells are computed from
+//! positions here as reference 003 says, by dividing. What clients make of what they are told is
+//! [`poses`]' part.
 
 pub mod poses;
 
@@ -18,7 +19,8 @@ type Square = (i64, i64);
 #[derive(Default)]
 pub struct InterestOracle {
     viewers: BTreeMap<ClientId, Gaze>,
-    /// Pairs checked so far, and how many of them were followed: a check that never sees anything shows nothing.
+    /// Pairs checked so far, and how many of them were followed: a check that never sees anything
+    /// shows nothing.
     pub checked: u64,
     /// See `checked`.
     pub followed: u64,
@@ -32,12 +34,21 @@ struct Gaze {
 impl InterestOracle {
     /// Compares what the room's network follows with what it should, after a tick.
     pub fn check(&mut self, room: &Room) -> Result<(), String> {
-        let present: BTreeSet<ClientId> = room.network().viewers().map(|viewer| viewer.client).collect();
+        let present: BTreeSet<ClientId> = room
+            .network()
+            .viewers()
+            .map(|viewer| viewer.client)
+            .collect();
         self.viewers.retain(|client, _| present.contains(client));
-        let objects: BTreeMap<ObjectId, Square> = room.world().objects().map(|id| (id, square(room, id))).collect();
+        let objects: BTreeMap<ObjectId, Square> = room
+            .world()
+            .objects()
+            .map(|id| (id, square(room, id)))
+            .collect();
         for viewer in room.network().viewers() {
             let followed = self.follow(room, viewer.client, viewer.avatar, &objects);
-            let actual: BTreeSet<ObjectId> = room.network().interest().followed(viewer.client).collect();
+            let actual: BTreeSet<ObjectId> =
+                room.network().interest().followed(viewer.client).collect();
             if actual != followed {
                 let wrongly: Vec<_> = actual.difference(&followed).collect();
                 let missing: Vec<_> = followed.difference(&actual).collect();
@@ -61,8 +72,10 @@ impl InterestOracle {
         let config = room.config();
         let position = room.world().position(avatar);
         let place = (f64::from(position.x), f64::from(position.y));
-        let gaze =
-            self.viewers.entry(client).or_insert_with(|| Gaze { home: objects[&avatar], followed: BTreeSet::new() });
+        let gaze = self.viewers.entry(client).or_insert_with(|| Gaze {
+            home: objects[&avatar],
+            followed: BTreeSet::new(),
+        });
         let (edge, margin) = (f64::from(config.cell), f64::from(config.margin_m));
         gaze.home.0 = lagging(gaze.home.0, objects[&avatar].0, place.0, edge, margin);
         gaze.home.1 = lagging(gaze.home.1, objects[&avatar].1, place.1, edge, margin);
@@ -70,8 +83,14 @@ impl InterestOracle {
         let mut now = BTreeSet::new();
         for (&object, &square) in objects {
             let seen = object == avatar || room.game().sees(room.world(), avatar, object);
-            let distance = (square.0 - gaze.home.0).abs().max((square.1 - gaze.home.1).abs());
-            let reach = if gaze.followed.contains(&object) { outer } else { inner };
+            let distance = (square.0 - gaze.home.0)
+                .abs()
+                .max((square.1 - gaze.home.1).abs());
+            let reach = if gaze.followed.contains(&object) {
+                outer
+            } else {
+                inner
+            };
             if object == avatar || seen && distance <= reach {
                 now.insert(object);
             }
@@ -91,10 +110,14 @@ fn square(room: &Room, id: ObjectId) -> Square {
         let last = (f64::from(extent) / f64::from(config.cell)).ceil() as i64 - 1;
         ((f64::from(metres) / f64::from(config.cell)).floor() as i64).clamp(0, last)
     };
-    (along(position.x, config.width), along(position.y, config.height))
+    (
+        along(position.x, config.width),
+        along(position.y, config.height),
+    )
 }
 
-/// The column (or row) of a home: the old one, until the avatar is more than a margin beyond its borders.
+/// The column (or row) of a home: the old one, until the avatar is more than a margin beyond its
+/// borders.
 fn lagging(home: i64, actual: i64, metres: f64, edge: f64, margin: f64) -> i64 {
     let beyond = metres < home as f64 * edge - margin || metres > (home + 1) as f64 * edge + margin;
     if beyond { actual } else { home }

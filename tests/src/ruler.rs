@@ -1,21 +1,24 @@
 //! How well two ways of synchronising physics show what really happens, by one ruler.
 //!
-//! The same scene of the game `cubes` (same seed, players who are driven by dice; those of a room of 20 ticks join up to two frames later) is brought
-//! to four clients over the same bad line: by Ambit, interpolated or simulated ([`ours`]), and by the schemes of reference 000 as its author
-//! describes them ([`theirs`]). Every client draws 60 times a second. What it draws is held against the truth ([`truth`]) at the
-//! time that it claims to show:
+//! The same scene of the game `cubes` (same seed, players who are driven by dice; those of a room
+//! of 20 ticks join up to two frames later) is brought to four clients over the same bad line: by
+//! Ambit, interpolated or simulated ([`ours`]), and by the schemes of reference 000 as its author
+//! describes them ([`theirs`]). Every client draws 60 times a second. What it draws is held against
+//! the truth ([`truth`]) at the time that it claims to show:
 //!
 //! - the **error** e: how far what is drawn is from the truth;
-//! - the **jump** J: by how much a frame's change of what is drawn differs from the truth's in the same time;
+//! - the **jump** J: by how much a frame's change of what is drawn differs from the truth's in the
+//!   same time;
 //! - **wrong at rest**: an object that lies still in truth, and is drawn more than [`RIGHT_M`] off.
 //!
-//! e and J are taken of objects that are in play: that move in truth within half a second, or are drawn more than a millimetre off. The rest are
-//! right, and would only dilute the figures.
+//! e and J are taken of objects that are in play: that move in truth within half a second, or are
+//! drawn more than a millimetre off. The rest are right, and would only dilute the figures.
 //!
-//! A **visible problem** is e above 10 cm for more than one in a hundred, J above 10 cm for more than one in a thousand, or an object that
-//! stays wrong at rest for more than 2 s.
+//! A **visible problem** is e above 10 cm for more than one in a hundred, J above 10 cm for more
+//! than one in a thousand, or an object that stays wrong at rest for more than 2 s.
 //!
-//! Units: metres; frames of a sixtieth of a second. Everything happens on simulated time: the figures are the same on every machine.
+//! Units: metres; frames of a sixtieth of a second. Everything happens on simulated time: the
+//! figures are the same on every machine.
 
 pub mod katamari;
 pub mod ours;
@@ -98,7 +101,17 @@ impl<'t> Ruler<'t> {
     pub fn new(truth: &'t Truth, clients: usize) -> Self {
         let last = vec![vec![None; truth.objects()]; clients];
         let (errors, jumps, now, behind_ms) = Default::default();
-        Ruler { truth, last, errors, jumps, now, behind_ms, rests: 0, wrong: 0, longest_wrong: 0 }
+        Ruler {
+            truth,
+            last,
+            errors,
+            jumps,
+            now,
+            behind_ms,
+            rests: 0,
+            wrong: 0,
+            longest_wrong: 0,
+        }
     }
 
     /// By now, this has happened.
@@ -113,20 +126,31 @@ impl<'t> Ruler<'t> {
         let before = self.last[client][object];
         let rests = self.truth.rests(object, shows);
         let wrong = rests && error > RIGHT_M;
-        let wrong_frames = if wrong { before.map_or(0, |before| before.wrong_frames) + 1 } else { 0 };
+        let wrong_frames = if wrong {
+            before.map_or(0, |before| before.wrong_frames) + 1
+        } else {
+            0
+        };
         self.longest_wrong = self.longest_wrong.max(wrong_frames);
         self.rests += u64::from(rests);
         self.wrong += u64::from(wrong);
         if error > 0.001 || self.truth.is_in_play(object, shows) {
             self.errors.push(error);
-            self.behind_ms.push(self.now.since(shows).as_secs_f32() * 1_000.0);
+            self.behind_ms
+                .push(self.now.since(shows).as_secs_f32() * 1_000.0);
             if let Some(before) = before.filter(|before| before.shows < shows) {
-                let change: [f32; 3] =
-                    std::array::from_fn(|axis| at[axis] - before.at[axis] - (truth[axis] - before.truth[axis]));
+                let change: [f32; 3] = std::array::from_fn(|axis| {
+                    at[axis] - before.at[axis] - (truth[axis] - before.truth[axis])
+                });
                 self.jumps.push(distance(change, [0.0; 3]));
             }
         }
-        self.last[client][object] = Some(Drawn { shows, at, truth, wrong_frames });
+        self.last[client][object] = Some(Drawn {
+            shows,
+            at,
+            truth,
+            wrong_frames,
+        });
     }
 
     /// All in all.
@@ -154,5 +178,8 @@ fn quantile(values: &mut [f32], share: f32) -> f32 {
 }
 
 fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
-    (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f32>().sqrt()
+    (0..3)
+        .map(|axis| (a[axis] - b[axis]).powi(2))
+        .sum::<f32>()
+        .sqrt()
 }

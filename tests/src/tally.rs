@@ -1,6 +1,8 @@
-//! A game that counts: what each player has said, and what of it was heard twice. For tests of what must not be lost.
+//! A game that counts: what each player has said, and what of it was heard twice. For tests of what
+//! must not be lost.
 //!
-//! A command is a number in four bytes, little-endian; each player begins with 0 and goes on by one.
+//! A command is a number in four bytes, little-endian; each player begins with 0 and goes on by
+//! one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +37,9 @@ pub struct Tally {
 impl Tally {
     /// Whether this was heard.
     pub fn has(&self, number: u32) -> bool {
-        self.heard.get(number as usize / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+        self.heard
+            .get(number as usize / 64)
+            .is_some_and(|bits| bits >> (number % 64) & 1 == 1)
     }
 
     fn add(&mut self, number: u32) {
@@ -69,7 +73,8 @@ impl Tallies {
 
     /// What the players of such a room have said.
     pub fn of(room: &Room) -> BTreeMap<PlayerId, Tally> {
-        saved::all(&room.game().save().expect("it can be saved")).expect("it was saved by this build")
+        saved::all(&room.game().save().expect("it can be saved"))
+            .expect("it was saved by this build")
     }
 }
 
@@ -77,20 +82,46 @@ impl Game for Tallies {
     fn schema(&self) -> Schema {
         let components = vec![
             ComponentSpec::public("path", Codec::Path),
-            ComponentSpec::public("count", Codec::Number { min: 0, max: MOST.into() }),
+            ComponentSpec::public(
+                "count",
+                Codec::Number {
+                    min: 0,
+                    max: MOST.into(),
+                },
+            ),
             ComponentSpec::public("name", Codec::Text { max_bytes: 100 }),
         ];
-        let kind = Kind { name: "avatar".into(), components, ..Kind::default() };
-        Schema { game: "tally".into(), kinds: vec![kind], ..Schema::default() }
+        let kind = Kind {
+            name: "avatar".into(),
+            components,
+            ..Kind::default()
+        };
+        Schema {
+            game: "tally".into(),
+            kinds: vec![kind],
+            ..Schema::default()
+        }
     }
 
     fn start(&mut self, _world: &mut World) {}
 
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId {
-        let (x, y) = (world.grid().width() * world.rng().f32(), world.grid().height() * world.rng().f32());
+        let (x, y) = (
+            world.grid().width() * world.rng().f32(),
+            world.grid().height() * world.rng().f32(),
+        );
         let path = Component::at_rest(world.now(), Position::on_ground(x, y));
-        let avatar = world.spawn(0, vec![path, Component::Number(0), Component::Text(name.into())]);
-        self.0.insert(player, Tally { avatar: Some(avatar), ..Tally::default() });
+        let avatar = world.spawn(
+            0,
+            vec![path, Component::Number(0), Component::Text(name.into())],
+        );
+        self.0.insert(
+            player,
+            Tally {
+                avatar: Some(avatar),
+                ..Tally::default()
+            },
+        );
         avatar
     }
 
@@ -106,11 +137,24 @@ impl Game for Tallies {
         }
     }
 
-    fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
-        let Action::Custom(bytes) = action else { return Err(Refusal(ErrorCode::UnknownCommand)) };
-        let number = <[u8; 4]>::try_from(&bytes[..]).map(u32::from_le_bytes).ok().filter(|number| *number < MOST);
+    fn command(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        action: &Action,
+    ) -> Result<(), Refusal> {
+        let Action::Custom(bytes) = action else {
+            return Err(Refusal(ErrorCode::UnknownCommand));
+        };
+        let number = <[u8; 4]>::try_from(&bytes[..])
+            .map(u32::from_le_bytes)
+            .ok()
+            .filter(|number| *number < MOST);
         let number = number.ok_or(Refusal(ErrorCode::UnknownCommand))?;
-        let tally = self.0.get_mut(&player).ok_or(Refusal(ErrorCode::OutOfState))?;
+        let tally = self
+            .0
+            .get_mut(&player)
+            .ok_or(Refusal(ErrorCode::OutOfState))?;
         tally.add(number);
         let avatar = tally.avatar.expect("who is in has one");
         world.set_number(avatar, COUNT, world.number(avatar, COUNT) + 1);

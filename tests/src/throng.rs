@@ -1,7 +1,8 @@
 //! A game of avatars in a throng: what dense crowds are shown with.
 //!
-//! The avatars walk at 4 m/s, each turning at random at every tick and back at the map's edge. They are in teams of five, and each has a
-//! target that it turns to again every second: the next avatar but six. Everything follows from the seed.
+//! The avatars walk at 4 m/s, each turning at random at every tick and back at the map's edge. They
+//! are in teams of five, and each has a target that it turns to again every second: the next avatar
+//! but six. Everything follows from the seed.
 
 use std::collections::BTreeMap;
 use std::f32::consts::{PI, TAU};
@@ -18,7 +19,11 @@ use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
 use ambit_proto::space::Position;
 
 /// The grid of all avatars.
-pub const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+pub const FORMAT: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
 /// Avatars of a team.
 pub const TEAM: u64 = 5;
 /// An avatar's target is that many further on.
@@ -74,8 +79,16 @@ impl Throng {
 impl Game for Throng {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("pose", Codec::Pose(FORMAT))];
-        let kind = Kind { name: "avatar".into(), components, ..Kind::default() };
-        Schema { game: "throng".into(), kinds: vec![kind], ..Schema::default() }
+        let kind = Kind {
+            name: "avatar".into(),
+            components,
+            ..Kind::default()
+        };
+        Schema {
+            game: "throng".into(),
+            kinds: vec![kind],
+            ..Schema::default()
+        }
     }
 
     fn start(&mut self, _world: &mut World) {}
@@ -87,7 +100,14 @@ impl Game for Throng {
         let pose = FORMAT.pose(Position::on_ground(at[0], at[1]), heading, WALK_M_PER_S);
         let object = world.spawn(0, vec![Component::Pose(pose)]);
         world.set_team(object, Some((player.0 / TEAM) as u8));
-        self.walkers.insert(player, Walker { object, at, heading });
+        self.walkers.insert(
+            player,
+            Walker {
+                object,
+                at,
+                heading,
+            },
+        );
         object
     }
 
@@ -97,17 +117,30 @@ impl Game for Throng {
         }
     }
 
-    fn command(&mut self, _world: &mut World, _player: PlayerId, _action: &Action) -> Result<(), Refusal> {
+    fn command(
+        &mut self,
+        _world: &mut World,
+        _player: PlayerId,
+        _action: &Action,
+    ) -> Result<(), Refusal> {
         Err(Refusal(ErrorCode::UnknownCommand))
     }
 
     fn step(&mut self, world: &mut World, dt: Duration) {
-        let (edges, step_m) = ([world.grid().width(), world.grid().height()], WALK_M_PER_S * dt.as_secs_f32());
+        let (edges, step_m) = (
+            [world.grid().width(), world.grid().height()],
+            WALK_M_PER_S * dt.as_secs_f32(),
+        );
         for walker in self.walkers.values_mut() {
             walker.heading += (2.0 * world.rng().f32() - 1.0) * MAX_TURN;
             walker.step(edges, step_m);
             let place = Position::on_ground(walker.at[0], walker.at[1]);
-            world.set_pose(walker.object, place, walker.heading.rem_euclid(TAU), WALK_M_PER_S);
+            world.set_pose(
+                walker.object,
+                place,
+                walker.heading.rem_euclid(TAU),
+                WALK_M_PER_S,
+            );
         }
         if self.ticks.is_multiple_of(20) {
             self.engage(world);
@@ -124,7 +157,11 @@ impl Walker {
         for (axis, edge) in edges.into_iter().enumerate() {
             if !(0.0..=edge).contains(&self.at[axis]) {
                 self.at[axis] = self.at[axis].clamp(0.0, edge);
-                self.heading = if axis == 0 { PI - self.heading } else { -self.heading };
+                self.heading = if axis == 0 {
+                    PI - self.heading
+                } else {
+                    -self.heading
+                };
             }
         }
     }

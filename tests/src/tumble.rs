@@ -1,11 +1,13 @@
 //! A game of cubes that roll, fly and rest: what rooms with free poses are shown with.
 //!
-//! Players' cubes run their rounds by themselves (a player who holds control 0 makes them fling up what they meet), and push the
-//! loose cubes about: those roll until friction has stopped them, bounce off walls and floor, and then rest, bit for bit. Some
-//! are taken away and others dropped in, so that slots are given away again. Nobody can foretell any of it, and
-//! everything follows from the seed and the inputs.
+//! Players' cubes run their rounds by themselves (a player who holds control 0 makes them fling up
+//! what they meet), and push the loose cubes about: those roll until friction has stopped them,
+//! bounce off walls and floor, and then rest, bit for bit. Some are taken away and others dropped
+//! in, so that slots are given away again. Nobody can foretell any of it, and everything follows
+//! from the seed and the inputs.
 //!
-//! No physics library: pushes, gravity, friction and spin, a few lines each. Units: metres, seconds.
+//! No physics library: pushes, gravity, friction and spin, a few lines each. Units: metres,
+//! seconds.
 
 use std::collections::BTreeMap;
 use std::f32::consts::TAU;
@@ -27,7 +29,11 @@ use fastrand::Rng;
 /// What a player who holds it makes of the cubes on the way: they fly.
 pub const FLING: u8 = 0;
 /// The grid of all cubes: that of the traces in the field's literature.
-pub const FORMAT: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None };
+pub const FORMAT: PoseFormat = PoseFormat {
+    per_metre: 4_096,
+    turn: Turning::Free { bits: 15 },
+    motion: None,
+};
 
 const HALF_M: f32 = 0.2;
 /// How far a player's cube reaches.
@@ -39,11 +45,19 @@ const REST_M_PER_S: f32 = 0.12;
 const RUN_M_PER_S: f32 = 5.0;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter { key: "cubes", default: "900", allowed: Allowed::Whole { min: 0, max: 5_000 }, about: "loose cubes" },
+    Parameter {
+        key: "cubes",
+        default: "900",
+        allowed: Allowed::Whole { min: 0, max: 5_000 },
+        about: "loose cubes",
+    },
     Parameter {
         key: "boxes",
         default: "0",
-        allowed: Allowed::Whole { min: 0, max: 60_000 },
+        allowed: Allowed::Whole {
+            min: 0,
+            max: 60_000,
+        },
         about: "fixed boxes, which nothing collides with",
     },
     Parameter {
@@ -130,11 +144,25 @@ impl Tumble {
             runner.turned += dt / lap;
             let angle = TAU * runner.turned + number as f32;
             let from = runner.at;
-            runner.at = [width * (0.5 + 0.4 * angle.cos()), height * (0.5 + 0.4 * (1.3 * angle).sin())];
-            let velocity = [0, 1].map(|axis| if dt > 0.0 { (runner.at[axis] - from[axis]) / dt } else { 0.0 });
+            runner.at = [
+                width * (0.5 + 0.4 * angle.cos()),
+                height * (0.5 + 0.4 * (1.3 * angle).sin()),
+            ];
+            let velocity = [0, 1].map(|axis| {
+                if dt > 0.0 {
+                    (runner.at[axis] - from[axis]) / dt
+                } else {
+                    0.0
+                }
+            });
             let half = (angle / 2.0).sin_cos();
             let place = Position::new(runner.at[0], runner.at[1], HALF_M);
-            world.set_free_pose(runner.object, place, [0.0, 0.0, half.0, half.1], runner.flings);
+            world.set_free_pose(
+                runner.object,
+                place,
+                [0.0, 0.0, half.0, half.1],
+                runner.flings,
+            );
             if self.ghosts {
                 continue;
             }
@@ -159,7 +187,13 @@ impl Tumble {
     fn drop_cube(&mut self, world: &mut World, at: [f32; 3], moves: bool) {
         let attitude = [0.0, 0.0, 0.0, 1.0];
         let object = world.spawn(CUBE, vec![pose(at, attitude)]);
-        self.bodies.push(Body { object, at, velocity: [0.0; 3], attitude, moves });
+        self.bodies.push(Body {
+            object,
+            at,
+            velocity: [0.0; 3],
+            attitude,
+            moves,
+        });
     }
 }
 
@@ -173,7 +207,11 @@ impl Game for Tumble {
             components: vec![ComponentSpec::public("pose", Codec::Pose(FORMAT))],
             ..Kind::default()
         };
-        Schema { game: "tumble".into(), kinds: vec![kind("cube"), kind("runner")], ..Schema::default() }
+        Schema {
+            game: "tumble".into(),
+            kinds: vec![kind("cube"), kind("runner")],
+            ..Schema::default()
+        }
     }
 
     fn start(&mut self, world: &mut World) {
@@ -181,20 +219,37 @@ impl Game for Tumble {
         let columns = f32::from(self.cubes as u16).sqrt().ceil().max(1.0);
         for number in 0..self.cubes {
             let (column, row) = (number as f32 % columns, (number as f32 / columns).floor());
-            let at = [width * (column + 0.5) / columns, height * (row + 0.5) / columns, HALF_M];
+            let at = [
+                width * (column + 0.5) / columns,
+                height * (row + 0.5) / columns,
+                HALF_M,
+            ];
             self.drop_cube(world, at, false);
         }
         for _ in 0..self.boxes {
             let (x, y) = (world.rng().f32() * width, world.rng().f32() * height);
-            world.statics_mut().add_box(Block::on_ground(x, y, 0.1, 0.1, 0.5));
+            world
+                .statics_mut()
+                .add_box(Block::on_ground(x, y, 0.1, 0.1, 0.5));
         }
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, _name: &str) -> ObjectId {
         let (width, height) = extent(world);
         let at = [width / 2.0, height / 2.0];
-        let object = world.spawn(RUNNER, vec![pose([at[0], at[1], HALF_M], [0.0, 0.0, 0.0, 1.0])]);
-        self.runners.insert(player, Runner { object, flings: false, at, turned: 0.0 });
+        let object = world.spawn(
+            RUNNER,
+            vec![pose([at[0], at[1], HALF_M], [0.0, 0.0, 0.0, 1.0])],
+        );
+        self.runners.insert(
+            player,
+            Runner {
+                object,
+                flings: false,
+                at,
+                turned: 0.0,
+            },
+        );
         object
     }
 
@@ -204,7 +259,12 @@ impl Game for Tumble {
         }
     }
 
-    fn command(&mut self, _world: &mut World, _player: PlayerId, _action: &Action) -> Result<(), Refusal> {
+    fn command(
+        &mut self,
+        _world: &mut World,
+        _player: PlayerId,
+        _action: &Action,
+    ) -> Result<(), Refusal> {
         Err(Refusal(ErrorCode::UnknownCommand))
     }
 
@@ -220,7 +280,10 @@ impl Game for Tumble {
         self.renew(world, dt);
         let walls = extent(world);
         if self.restless {
-            self.bodies.iter_mut().filter(|body| !body.moves).for_each(|body| body.set_out(world.rng()));
+            self.bodies
+                .iter_mut()
+                .filter(|body| !body.moves)
+                .for_each(|body| body.set_out(world.rng()));
         }
         for body in self.bodies.iter_mut().filter(|body| body.moves) {
             body.fall(dt, walls);
@@ -271,7 +334,11 @@ impl Body {
         self.spin(dt);
         if self.at[2] <= HALF_M {
             self.at[2] = HALF_M;
-            self.velocity[2] = if self.velocity[2] < -1.0 { -0.4 * self.velocity[2] } else { 0.0 };
+            self.velocity[2] = if self.velocity[2] < -1.0 {
+                -0.4 * self.velocity[2]
+            } else {
+                0.0
+            };
             let slower = (1.0 - FRICTION * dt).max(0.0);
             self.velocity[0] *= slower;
             self.velocity[1] *= slower;
@@ -286,8 +353,16 @@ impl Body {
     /// It rolls with its speed.
     fn spin(&mut self, dt: f32) {
         let [x, y, z, w] = self.attitude;
-        let (a, b) = (-0.5 * dt * self.velocity[1] / HALF_M, 0.5 * dt * self.velocity[0] / HALF_M);
-        let turned = [x + a * w + b * z, y + b * w - a * z, z + a * y - b * x, w - a * x - b * y];
+        let (a, b) = (
+            -0.5 * dt * self.velocity[1] / HALF_M,
+            0.5 * dt * self.velocity[0] / HALF_M,
+        );
+        let turned = [
+            x + a * w + b * z,
+            y + b * w - a * z,
+            z + a * y - b * x,
+            w - a * x - b * y,
+        ];
         let length = turned.iter().map(|part| part * part).sum::<f32>().sqrt();
         self.attitude = turned.map(|part| part / length);
     }

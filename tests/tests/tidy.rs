@@ -1,4 +1,5 @@
-//! House rules that no compiler checks: arrows between crates, a header on each module, what lies at the top level.
+//! House rules that no compiler checks: arrows between crates, a header on each module, what lies
+//! at the top level.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,15 @@ const ARROWS: [(&str, &[&str]); 5] = [
     ("client-core", &["ambit-proto"]),
     ("game-server", &["ambit-proto"]),
     ("world-server", &["ambit-proto", "ambit-game-server"]),
-    ("tests", &["ambit-proto", "ambit-client-core", "ambit-game-server", "ambit-world-server"]),
+    (
+        "tests",
+        &[
+            "ambit-proto",
+            "ambit-client-core",
+            "ambit-game-server",
+            "ambit-world-server",
+        ],
+    ),
 ];
 
 #[test]
@@ -21,7 +30,10 @@ fn dependencies_between_crates_point_one_way() {
             (name.starts_with("ambit-") && line.contains("workspace")).then_some(name)
         });
         for name in ours {
-            assert!(allowed.contains(&name), "{folder} must not depend on {name}; allowed: {allowed:?}");
+            assert!(
+                allowed.contains(&name),
+                "{folder} must not depend on {name}; allowed: {allowed:?}"
+            );
         }
     }
 }
@@ -30,7 +42,11 @@ fn dependencies_between_crates_point_one_way() {
 fn each_module_says_what_it_is_for() {
     for file in sources() {
         let text = read(&file);
-        assert!(text.starts_with("//! ") || text.starts_with("#!"), "{} has no header", file.display());
+        assert!(
+            text.starts_with("//! ") || text.starts_with("#!"),
+            "{} has no header",
+            file.display()
+        );
     }
 }
 
@@ -55,9 +71,15 @@ fn only_the_house_files_lie_at_the_top() {
         "docs",
         "target",
     ];
-    for entry in fs::read_dir(root()).expect("the project's folder can be read").flatten() {
+    for entry in fs::read_dir(root())
+        .expect("the project's folder can be read")
+        .flatten()
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
-        assert!(name.starts_with('.') || known.contains(&name.as_str()), "{name} is not one of the house files");
+        assert!(
+            name.starts_with('.') || known.contains(&name.as_str()),
+            "{name} is not one of the house files"
+        );
     }
 }
 
@@ -78,7 +100,11 @@ fn cores_know_no_network_library_and_no_runtime() {
         "client-core/src/simulation",
     ];
     for file in sources() {
-        let path = file.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
+        let path = file
+            .strip_prefix(root())
+            .expect("below the root")
+            .to_string_lossy()
+            .into_owned();
         if !cores.iter().any(|core| path.starts_with(core)) {
             continue;
         }
@@ -92,7 +118,9 @@ fn cores_know_no_network_library_and_no_runtime() {
             "SystemTime",
             "Instant::now",
         ] {
-            let used = read(&file).lines().any(|line| line.contains(word) && !line.trim_start().starts_with("//"));
+            let used = read(&file)
+                .lines()
+                .any(|line| line.contains(word) && !line.trim_start().starts_with("//"));
             assert!(!used, "{path} is a core and must not use {word}");
         }
     }
@@ -107,32 +135,49 @@ fn the_architecture_names_files_that_exist() {
         "world-server/src/lobby",
         "client-core/src/replica",
     ] {
-        assert!(root().join(place).exists(), "ARCHITECTURE.md speaks of {place}");
+        assert!(
+            root().join(place).exists(),
+            "ARCHITECTURE.md speaks of {place}"
+        );
     }
 }
 
 #[test]
 fn each_invariant_names_tests_that_exist() {
     let architecture = read(&root().join("ARCHITECTURE.md"));
-    let (_, rest) = architecture.split_once("## Invariants").expect("a chapter of that name");
+    let (_, rest) = architecture
+        .split_once("## Invariants")
+        .expect("a chapter of that name");
     let (invariants, _) = rest.split_once("\n## ").expect("another chapter follows");
     let tests: Vec<String> = sources().iter().map(|file| read(file)).collect();
     let mut named = 0;
     for word in invariants.split('`').filter(|word| word.contains('_')) {
-        assert!(tests.iter().any(|text| text.contains(&format!("fn {word}()"))), "there is no test {word}");
+        assert!(
+            tests
+                .iter()
+                .any(|text| text.contains(&format!("fn {word}()"))),
+            "there is no test {word}"
+        );
         named += 1;
     }
-    let numbered =
-        invariants.lines().filter(|line| line.chars().next().is_some_and(|first| first.is_ascii_digit())).count();
+    let numbered = invariants
+        .lines()
+        .filter(|line| {
+            line.chars()
+                .next()
+                .is_some_and(|first| first.is_ascii_digit())
+        })
+        .count();
     assert!(named >= numbered, "{named} tests for {numbered} invariants");
 }
 
 #[test]
 fn the_readme_lists_every_flag_of_the_server() {
     let readme = read(&root().join("README.md"));
-    let output =
-        ambit_tests::real::run(std::process::Command::new(ambit_tests::real::binary("world-server")).arg("--help"))
-            .expect("--help succeeds");
+    let output = ambit_tests::real::run(
+        std::process::Command::new(ambit_tests::real::binary("world-server")).arg("--help"),
+    )
+    .expect("--help succeeds");
     let help = String::from_utf8_lossy(&output.stdout).into_owned();
     let flags = help
         .split_whitespace()
@@ -147,7 +192,10 @@ fn the_readme_lists_every_flag_of_the_server() {
 fn the_game_in_the_readme_is_the_example_that_is_compiled() {
     let example = read(&root().join("world-server/examples/stroll.rs"));
     let (_, code) = example.split_once("\n\n").expect("a header, then the code");
-    assert!(read(&root().join("README.md")).contains(code), "README.md and world-server/examples/stroll.rs differ");
+    assert!(
+        read(&root().join("README.md")).contains(code),
+        "README.md and world-server/examples/stroll.rs differ"
+    );
 }
 
 #[test]
@@ -165,7 +213,10 @@ fn the_readme_lists_every_parameter_of_a_room() {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the workspace")
+        .to_path_buf()
 }
 
 fn read(path: &Path) -> String {
@@ -175,9 +226,15 @@ fn read(path: &Path) -> String {
 /// All Rust files of the workspace.
 fn sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders: Vec<PathBuf> = ARROWS.iter().map(|(folder, _)| root().join(folder)).collect();
+    let mut folders: Vec<PathBuf> = ARROWS
+        .iter()
+        .map(|(folder, _)| root().join(folder))
+        .collect();
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder of the project can be read").flatten() {
+        for entry in fs::read_dir(&folder)
+            .expect("a folder of the project can be read")
+            .flatten()
+        {
             let path = entry.path();
             if path.is_dir() && entry.file_name() != "target" {
                 folders.push(path);

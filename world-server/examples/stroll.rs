@@ -26,7 +26,11 @@ impl Game for Stroll {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
         Schema {
             game: "stroll".into(),
-            kinds: vec![Kind { name: "walker".into(), components, ..Kind::default() }],
+            kinds: vec![Kind {
+                name: "walker".into(),
+                components,
+                ..Kind::default()
+            }],
             ..Schema::default()
         }
     }
@@ -46,7 +50,12 @@ impl Game for Stroll {
         }
     }
 
-    fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
+    fn command(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        action: &Action,
+    ) -> Result<(), Refusal> {
         match *action {
             Action::Move { x, y } if world.grid().contains(Position::on_ground(x, y)) => {
                 world.walk_to(self.0[&player], Position::on_ground(x, y), 5.0);
@@ -60,7 +69,12 @@ impl Game for Stroll {
 }
 
 fn main() -> ExitCode {
-    let info =
-        GameInfo { name: "stroll", description: "Take a walk.", min_players: 1, join_running: true, parameters: &[] };
+    let info = GameInfo {
+        name: "stroll",
+        description: "Take a walk.",
+        min_players: 1,
+        join_running: true,
+        parameters: &[],
+    };
     ambit_world_server::run(Registry::standard().with(info, |_| Ok(Box::new(Stroll::default()))))
 }

@@ -1,10 +1,11 @@
 //! The actix actor around the lobby.
 //!
-//! Sessions' frames and hosts' messages come in through a bounded mailbox; what the lobby puts out goes to sessions and
-//! hosts. All that decides is in `lobby`.
+//! Sessions' frames and hosts' messages come in through a bounded mailbox; what the lobby puts out
+//! goes to sessions and hosts. All that decides is in `lobby`.
 //!
-//! Who sends to it waits for the answer, so that each session and each host has one message in the mailbox at most; who is
-//! sent to is never waited for: a session or host whose queue is full is cut off, and nobody else notices.
+//! Who sends to it waits for the answer, so that each session and each host has one message in the
+//! mailbox at most; who is sent to is never waited for: a session or host whose queue is full is
+//! cut off, and nobody else notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -32,7 +33,8 @@ use crate::line::ClientLine;
 use crate::lobby::{ConnId, HostId, Lobby, Origin, Output};
 use crate::session::{Close, Deliver, Session};
 
-/// Frames to a client that wait for the directory, at most; who has more is cut off. More than a client is answered while a broker elects a leader.
+/// Frames to a client that wait for the directory, at most; who has more is cut off. More than a
+/// client is answered while a broker elects a leader.
 const MOST_HELD: usize = 256;
 /// Orders to a host that wait for the directory, at most.
 const MOST_ORDERS_HELD: usize = 4_096;
@@ -153,7 +155,8 @@ pub(crate) struct WorldServer {
     _lifeline: oneshot::Sender<Infallible>,
 }
 
-/// The lobby's clock. Its origin is also the origin of the wall clock's time that tickets count from.
+/// The lobby's clock. Its origin is also the origin of the wall clock's time that tickets count
+/// from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     origin: Instant,
@@ -163,8 +166,15 @@ impl Clock {
     /// Starts the clock, and tells the time since 1970 at its origin.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn start() -> (Self, Duration) {
-        let epoch_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        (Self { origin: Instant::now() }, epoch_unix)
+        let epoch_unix = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        (
+            Self {
+                origin: Instant::now(),
+            },
+            epoch_unix,
+        )
     }
 
     /// The time since then.
@@ -206,8 +216,9 @@ impl WorldServer {
         }
     }
 
-    /// Carries out what the lobby wants done, and sees to it that it is called again in time. What confirms something, and what
-    /// a host is told, waits until the directory has what came of the same call.
+    /// Carries out what the lobby wants done, and sees to it that it is called again in time. What
+    /// confirms something, and what a host is told, waits until the directory has what came of the
+    /// same call.
     fn settle(&mut self, ctx: &mut Context<Self>) {
         let (mut outputs, mut records) = (Vec::new(), Vec::new());
         while let Some(output) = self.lobby.poll_output() {
@@ -223,11 +234,13 @@ impl WorldServer {
         for output in outputs {
             match output {
                 Output::Send { conn, message } => {
-                    // Answers, also to those who had to wait for a host's word, and the way into a game that was started.
-                    let confirms =
-                        message.request != 0 || matches!(message.body, Some(world_to_client::Body::Ticket(_)));
+                    // Answers, also to those who had to wait for a host's word, and the way into a
+                    // game that was started.
+                    let confirms = message.request != 0
+                        || matches!(message.body, Some(world_to_client::Body::Ticket(_)));
                     let after = if confirms { after } else { 0 };
-                    let strict = matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
+                    let strict =
+                        matches!(message.body, Some(world_to_client::Body::RoomCreated(_)));
                     self.say(conn, after, strict, &encode(&message));
                 }
                 Output::Broadcast { conns, message } => {
@@ -236,9 +249,14 @@ impl WorldServer {
                         self.say(conn, 0, false, &frame);
                     }
                 }
-                Output::Close { conn, code, message } => self.close(conn, code, message),
+                Output::Close {
+                    conn,
+                    code,
+                    message,
+                } => self.close(conn, code, message),
                 Output::Host { host, message } => self.order(host, after, message),
-                // Without our end of the link it ends, and a child that does not end with it is killed.
+                // Without our end of the link it ends, and a child that does not end with it is
+                // killed.
                 Output::Forsake { host } => drop(self.hosts.remove(&host)),
                 Output::Condemn { order } => self.keep_condemned(order),
                 Output::Forget { room } => self.forget_room(room),
@@ -268,7 +286,9 @@ impl WorldServer {
     /// Delivers a frame, or lets it wait for the directory.
     fn say(&mut self, conn: ConnId, after: u64, strict: bool, frame: &Bytes) {
         let progress = self.progress;
-        let Some(client) = self.clients.get_mut(&conn) else { return };
+        let Some(client) = self.clients.get_mut(&conn) else {
+            return;
+        };
         if client.held.is_empty() && (after <= progress.written || progress.ill && !strict) {
             self.deliver(conn, frame);
         } else if client.held.len() < MOST_HELD {
@@ -279,22 +299,32 @@ impl WorldServer {
         }
     }
 
-    /// Gives a host an order, or lets it wait for the directory, so that what it makes the host forget is known there. While that is ill only
-    /// those wait that give the host a room, and what comes after them.
+    /// Gives a host an order, or lets it wait for the directory, so that what it makes the host
+    /// forget is known there. While that is ill only those wait that give the host a room, and what
+    /// comes after them.
     fn order(&mut self, host: HostId, after: u64, message: WorldToHost) {
         let Progress { written, ill } = self.progress;
-        let Some(link) = self.hosts.get_mut(&host) else { return };
+        let Some(link) = self.hosts.get_mut(&host) else {
+            return;
+        };
         let is_heard = matches!(message.body, Some(world_to_host::Body::Heard(_)));
         let gives = matches!(message.body, Some(world_to_host::Body::OpenRoom(_)));
         let waits = after > written && (gives || !ill);
         // What is said of one room keeps its order.
-        let is_behind = || link.held.iter().any(|earlier| room_of(earlier) == room_of(&message));
+        let is_behind = || {
+            link.held
+                .iter()
+                .any(|earlier| room_of(earlier) == room_of(&message))
+        };
         if is_heard || !waits && !is_behind() {
             self.tell_host(host, message);
         } else if link.held.len() < MOST_ORDERS_HELD {
             link.held.push(after, gives, message);
         } else {
-            tracing::error!(host = host.0, "too many orders wait for the directory: the host is let go");
+            tracing::error!(
+                host = host.0,
+                "too many orders wait for the directory: the host is let go"
+            );
             self.slow_hosts += 1;
             self.hosts.remove(&host);
         }
@@ -305,8 +335,12 @@ impl WorldServer {
         let Progress { written, ill } = self.progress;
         let mut frames = Vec::new();
         self.holding.retain(|&conn| {
-            let Some(client) = self.clients.get_mut(&conn) else { return false };
-            frames.extend(std::iter::from_fn(|| client.held.pop(written, ill)).map(|frame| (conn, frame)));
+            let Some(client) = self.clients.get_mut(&conn) else {
+                return false;
+            };
+            frames.extend(
+                std::iter::from_fn(|| client.held.pop(written, ill)).map(|frame| (conn, frame)),
+            );
             !client.held.is_empty()
         });
         for (conn, frame) in frames {
@@ -314,7 +348,12 @@ impl WorldServer {
         }
         let mut orders = Vec::new();
         for (&host, link) in &mut self.hosts {
-            orders.extend(link.held.pop_by(written, ill, room_of).into_iter().map(|order| (host, order)));
+            orders.extend(
+                link.held
+                    .pop_by(written, ill, room_of)
+                    .into_iter()
+                    .map(|order| (host, order)),
+            );
         }
         for (host, order) in orders {
             self.tell_host(host, order);
@@ -339,7 +378,9 @@ impl WorldServer {
 
     /// A session that does not take its messages: the connection's end will be told like any other.
     fn cut_off(&mut self, conn: ConnId) {
-        let Some(client) = self.clients.get(&conn) else { return };
+        let Some(client) = self.clients.get(&conn) else {
+            return;
+        };
         if !client.line.is_closed() {
             self.slow_sessions += 1;
             let code = ErrorCode::SlowReader;
@@ -350,30 +391,44 @@ impl WorldServer {
     fn tell_host(&mut self, host: HostId, mut message: WorldToHost) {
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
-            // Without it the host says that it can't go on with the room, and the lobby does what is left to do.
+            // Without it the host says that it can't go on with the room, and the lobby does what
+            // is left to do.
             let now = self.clock.now();
             let resume = open.resume.take();
             open.resume = resume.map(|order| self.kept.resume(now, room, order));
             self.kept.place(now, room, host);
         }
-        let Some(link) = self.hosts.get(&host) else { return };
+        let Some(link) = self.hosts.get(&host) else {
+            return;
+        };
         if link.commands.try_send(message).is_err() {
-            // Full: it has not read thousands of messages. Without our end of the link it is gone, which is told like any
-            // other host's end.
+            // Full: it has not read thousands of messages. Without our end of the link it is gone,
+            // which is told like any other host's end.
             tracing::error!(host = host.0, "a host does not take its messages");
             self.slow_hosts += 1;
             self.hosts.remove(&host);
         }
     }
 
-    /// Writes down what is known of a room that kills its hosts, if rooms are recorded, on a thread that may wait for the disk.
+    /// Writes down what is known of a room that kills its hosts, if rooms are recorded, on a thread
+    /// that may wait for the disk.
     fn keep_condemned(&self, mut order: OpenRoom) {
         let room = RoomId(order.room);
-        let Some(path) = self.record.as_ref().map(|directory| directory.join(format!("room-{room}.kept"))) else {
-            return tracing::error!(room = room.0, "with `--record` what is known of such a room is kept");
+        let Some(path) = self
+            .record
+            .as_ref()
+            .map(|directory| directory.join(format!("room-{room}.kept")))
+        else {
+            return tracing::error!(
+                room = room.0,
+                "with `--record` what is known of such a room is kept"
+            );
         };
         let now = self.clock.now();
-        order.resume = order.resume.take().map(|wanted| self.kept.resume(now, room, wanted));
+        order.resume = order
+            .resume
+            .take()
+            .map(|wanted| self.kept.resume(now, room, wanted));
         let written = std::thread::Builder::new().name("ambit-kept".into()).spawn(move || {
             match std::fs::write(&path, order.encode_to_vec()) {
                 Ok(()) => tracing::error!(room = room.0, path = %path.display(), "what is known of the room is kept"),
@@ -381,7 +436,10 @@ impl WorldServer {
             }
         });
         if let Err(error) = written {
-            tracing::error!(room = room.0, "what is known of the room is not kept: {error}");
+            tracing::error!(
+                room = room.0,
+                "what is known of the room is not kept: {error}"
+            );
         }
     }
 
@@ -404,20 +462,34 @@ impl WorldServer {
 
     fn forget_host(&mut self, host: HostId) {
         self.hosts.remove(&host);
-        let last = self.lobby.hosts().find(|(id, _)| *id == host).map(|(_, host)| &host.stats);
+        let last = self
+            .lobby
+            .hosts()
+            .find(|(id, _)| *id == host)
+            .map(|(_, host)| &host.stats);
         if let Some(last) = last {
             add_stats(&mut self.gone, last);
         }
     }
 
     fn snapshot(&self) -> Snapshot {
-        let drops = [("lobby_mailbox/slow_session", self.slow_sessions), ("host_commands/slow_host", self.slow_hosts)];
+        let drops = [
+            ("lobby_mailbox/slow_session", self.slow_sessions),
+            ("host_commands/slow_host", self.slow_hosts),
+        ];
         Snapshot {
             lobby: self.lobby.stats(),
             rooms: self.lobby.rooms(),
-            hosts: self.lobby.hosts().map(|(id, host)| (id, host.clone())).collect(),
+            hosts: self
+                .lobby
+                .hosts()
+                .map(|(id, host)| (id, host.clone()))
+                .collect(),
             gone: self.gone.clone(),
-            drops: drops.into_iter().map(|(name, count)| (name.to_owned(), count)).collect(),
+            drops: drops
+                .into_iter()
+                .map(|(name, count)| (name.to_owned(), count))
+                .collect(),
             draining: self.draining,
             role: None,
         }
@@ -457,10 +529,25 @@ impl Actor for WorldServer {
 impl Handler<Connect> for WorldServer {
     type Result = MessageResult<Connect>;
 
-    fn handle(&mut self, Connect { address, session, line }: Connect, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(
+        &mut self,
+        Connect {
+            address,
+            session,
+            line,
+        }: Connect,
+        ctx: &mut Self::Context,
+    ) -> Self::Result {
         self.last_conn += 1;
         let conn = ConnId(self.last_conn);
-        self.clients.insert(conn, Client { session, line, held: Held::default() });
+        self.clients.insert(
+            conn,
+            Client {
+                session,
+                line,
+                held: Held::default(),
+            },
+        );
         self.lobby.handle_connect(self.clock.now(), conn, address);
         self.settle(ctx);
         MessageResult(conn)
@@ -503,10 +590,20 @@ impl Handler<Disconnect> for WorldServer {
 impl Handler<HostStart> for WorldServer {
     type Result = MessageResult<HostStart>;
 
-    fn handle(&mut self, HostStart(commands, origin): HostStart, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(
+        &mut self,
+        HostStart(commands, origin): HostStart,
+        ctx: &mut Self::Context,
+    ) -> Self::Result {
         self.last_host += 1;
         let host = HostId(self.last_host);
-        self.hosts.insert(host, HostLink { commands, held: Held::default() });
+        self.hosts.insert(
+            host,
+            HostLink {
+                commands,
+                held: Held::default(),
+            },
+        );
         self.lobby.handle_host_start(self.clock.now(), host, origin);
         self.settle(ctx);
         MessageResult((host, self.clock, Arc::clone(&self.kept)))

@@ -1,7 +1,7 @@
 //! HTTP for operators: `/healthz`, `/metrics`, and a page for people.
 //!
-//! Each request asks the WorldServer for a snapshot; one that does not answer within a second is not healthy. There is
-//! no login: the port is for a private network.
+//! Each request asks the WorldServer for a snapshot; one that does not answer within a second is
+//! not healthy. There is no login: the port is for a private network.
 
 mod metrics;
 mod page;
@@ -42,7 +42,8 @@ pub(crate) struct Admin {
 /// Begins to listen; the address has the real port.
 pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| anyhow::anyhow!("http: {}", endpoint::why_not(address, &error)))?;
+    let listener = listener
+        .map_err(|error| anyhow::anyhow!("http: {}", endpoint::why_not(address, &error)))?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
@@ -67,7 +68,13 @@ pub(crate) async fn serve(admin: Admin, listener: TcpListener, stop: Cancellatio
 
 impl Admin {
     async fn look(&self) -> Result<Snapshot, Response> {
-        let stuck = || (StatusCode::SERVICE_UNAVAILABLE, "the lobby does not answer\n").into_response();
+        let stuck = || {
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the lobby does not answer\n",
+            )
+                .into_response()
+        };
         let role = self.roles.borrow().clone();
         let mut snapshot = match &role {
             Role::Leading { world, .. } => {
@@ -82,8 +89,15 @@ impl Admin {
             Role::Following { address, .. } => Some((format!("follows {address}"), true)),
             Role::Seeking => Some(("looks for the server that leads".to_owned(), false)),
         };
-        snapshot.drops.extend(self.door.drops().map(|(name, count)| (name.to_owned(), count)));
-        snapshot.drops.insert("lobby_out/slow_reader".into(), self.slow_readers.load(Relaxed));
+        snapshot.drops.extend(
+            self.door
+                .drops()
+                .map(|(name, count)| (name.to_owned(), count)),
+        );
+        snapshot.drops.insert(
+            "lobby_out/slow_reader".into(),
+            self.slow_readers.load(Relaxed),
+        );
         Ok(snapshot)
     }
 }
@@ -92,7 +106,10 @@ async fn show_health(State(admin): State<Admin>) -> Result<(StatusCode, &'static
     let snapshot = admin.look().await?;
     Ok(match snapshot.role {
         _ if snapshot.draining => (StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
-        Some((_, false)) => (StatusCode::SERVICE_UNAVAILABLE, "no server of the cluster leads\n"),
+        Some((_, false)) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no server of the cluster leads\n",
+        ),
         _ => (StatusCode::OK, "ok\n"),
     })
 }

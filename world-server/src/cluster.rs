@@ -1,10 +1,14 @@
-//! Several WorldServers as one: one of them leads, the others follow it and relay their clients to it.
+//! Several WorldServers as one: one of them leads, the others follow it and relay their clients to
+//! it.
 //!
-//! The leader has the lobby; what it knows is in the directory (`store`), what it confirms waits for that (`held`). Hosts connect to the leader.
-//! When it is gone, another one takes its place by a write to the directory (`leadership`), reads the lobby from there, and clients and hosts
-//! come to it by themselves. A leader that finds that somebody else has written ends: whoever keeps the process starts it anew.
+//! The leader has the lobby; what it knows is in the directory (`store`), what it confirms waits
+//! for that (`held`). Hosts connect to the leader. When it is gone, another one takes its place by
+//! a write to the directory (`leadership`), reads the lobby from there, and clients and hosts come
+//! to it by themselves. A leader that finds that somebody else has written ends: whoever keeps the
+//! process starts it anew.
 //!
-//! Here is the shell: tasks, calls and pauses. Why one leader, and what is lost when: ARCHITECTURE.md, "A cluster".
+//! Here is the shell: tasks, calls and pauses. Why one leader, and what is lost when:
+//! ARCHITECTURE.md, "A cluster".
 
 mod follow;
 pub(crate) mod held;
@@ -37,7 +41,8 @@ use crate::lobby::Key;
 
 /// Of what the servers of a cluster say to each other.
 const VERSION: u32 = 1;
-/// How often both ends of a link say that they live, and the silence after which the other one counts as gone.
+/// How often both ends of a link say that they live, and the silence after which the other one
+/// counts as gone.
 const SIGN_EVERY: Duration = Duration::from_millis(250);
 const SILENT_AFTER: Duration = Duration::from_millis(750);
 /// How often clients ask whether their server lives.
@@ -80,7 +85,10 @@ impl Role {
 
 /// Makes the lobby's actor of what is in the directory.
 pub(crate) type StartLobby = Box<
-    dyn Fn(Arc<Desk>, BTreeMap<Key, Vec<u8>>) -> anyhow::Result<(Addr<WorldServer>, oneshot::Receiver<Infallible>)>
+    dyn Fn(
+            Arc<Desk>,
+            BTreeMap<Key, Vec<u8>>,
+        ) -> anyhow::Result<(Addr<WorldServer>, oneshot::Receiver<Infallible>)>
         + Send
         + Sync,
 >;
@@ -138,8 +146,12 @@ impl Member {
                 Step::Call(leader) => match self.call(&leader).await {
                     Ok(link) => {
                         tracing::info!(leader = leader.address, "following");
-                        let (address, connection) = (leader.address.clone(), link.connection.clone());
-                        self.roles.send_replace(Role::Following { address, link: connection });
+                        let (address, connection) =
+                            (leader.address.clone(), link.connection.clone());
+                        self.roles.send_replace(Role::Following {
+                            address,
+                            link: connection,
+                        });
                         let why = link.hold().await;
                         tracing::warn!(leader = leader.address, "the leader is lost: {why}");
                         self.roles.send_replace(Role::Seeking);
@@ -174,7 +186,10 @@ impl Member {
 
     /// What clients are told of this server.
     pub(crate) fn server(&self) -> Server {
-        Server { address: self.public_address.clone(), certificate_sha256: self.fingerprint.0.to_vec() }
+        Server {
+            address: self.public_address.clone(),
+            certificate_sha256: self.fingerprint.0.to_vec(),
+        }
     }
 
     /// Leads until `stop`, or until somebody else does.
@@ -186,7 +201,14 @@ impl Member {
         let progress = watch::Sender::new(Progress::default());
         let done = watch::Sender::new(false);
         tokio::spawn(tell_progress(progress.subscribe(), world.clone()));
-        let writing = keep_writing(self.store.clone(), self.record(), epoch, desk, progress, done.subscribe());
+        let writing = keep_writing(
+            self.store.clone(),
+            self.record(),
+            epoch,
+            desk,
+            progress,
+            done.subscribe(),
+        );
         let mut writing = tokio::spawn(writing);
         lead::tell_servers(&world, [self.server()]).await;
         self.roles.send_replace(Role::Leading { world, epoch });
@@ -197,7 +219,10 @@ impl Member {
         }
         self.roles.send_replace(Role::Seeking);
         done.send_replace(true);
-        if tokio::time::timeout(LAST_WRITE_WITHIN, writing).await.is_err() {
+        if tokio::time::timeout(LAST_WRITE_WITHIN, writing)
+            .await
+            .is_err()
+        {
             tracing::warn!("the place could not be given up in time: the others have to find out");
         }
         Ok(())
@@ -210,7 +235,10 @@ impl Member {
                 Err(error) => tracing::warn!("the directory could not be read whole: {error:#}"),
             }
         }
-        self.store.read(epoch).await.context("cannot read the directory")
+        self.store
+            .read(epoch)
+            .await
+            .context("cannot read the directory")
     }
 }
 
@@ -229,13 +257,17 @@ async fn read_message<M: Message + Default>(from: &mut RecvStream) -> anyhow::Re
     let mut length = [0; 4];
     from.read_exact(&mut length).await?;
     let length = u32::from_be_bytes(length) as usize;
-    anyhow::ensure!(length <= MAX_MESSAGE, "a message of {length} bytes, at most {MAX_MESSAGE} were expected");
+    anyhow::ensure!(
+        length <= MAX_MESSAGE,
+        "a message of {length} bytes, at most {MAX_MESSAGE} were expected"
+    );
     let mut bytes = vec![0; length];
     from.read_exact(&mut bytes).await?;
     Ok(M::decode(&bytes[..])?)
 }
 
-/// Says again and again that this end lives, and waits for the other one to fall silent. Gives the reason.
+/// Says again and again that this end lives, and waits for the other one to fall silent. Gives the
+/// reason.
 async fn exchange_signs(mut to: quinn::SendStream, mut from: RecvStream) -> String {
     let say = async {
         let sign = encode_frame(&ambit_proto::control::directory::Sign {});

@@ -1,8 +1,9 @@
 //! Where rooms run.
 //!
-//! A host is a link (`WorldEnd`): messages go out, messages come in, its end is the host's end. That is all that the
-//! lobby's side knows; whether the other end is in this process (`embedded`), in a child (`process`) or on another machine
-//! (`remote`) is the business of whoever made the link.
+//! A host is a link (`WorldEnd`): messages go out, messages come in, its end is the host's end.
+//! That is all that the lobby's side knows; whether the other end is in this process (`embedded`),
+//! in a child (`process`) or on another machine (`remote`) is the business of whoever made the
+//! link.
 
 pub(crate) mod embedded;
 pub mod kept;
@@ -14,7 +15,9 @@ use std::time::Duration;
 
 use actix::Addr;
 use ambit_game_server::carrier::WorldEnd;
-use ambit_proto::control::host::{HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host};
+use ambit_proto::control::host::{
+    HostReady, HostToWorld, Kept, WorldToHost, host_to_world, world_to_host,
+};
 
 use crate::actor::{Clock, HostGone, HostSays, HostStart, WorldServer};
 use crate::lobby::{HostId, Origin};
@@ -36,7 +39,8 @@ pub(crate) struct Attended {
 }
 
 impl Attended {
-    /// Waits for the host's first message and introduces it to the lobby, if `admit` has nothing against it.
+    /// Waits for the host's first message and introduces it to the lobby, if `admit` has nothing
+    /// against it.
     pub(crate) async fn introduce(
         mut link: WorldEnd,
         world: Addr<WorldServer>,
@@ -44,23 +48,47 @@ impl Attended {
         admit: impl FnOnce(&HostReady) -> Result<(), String>,
     ) -> Result<Self, String> {
         let first = tokio::time::timeout(READY_WITHIN, link.news.recv()).await;
-        let Ok(first) = first else { return Err(format!("not ready within {} s", READY_WITHIN.as_secs())) };
-        let Some(HostToWorld { body: Some(host_to_world::Body::Ready(mut ready)) }) = first else {
+        let Ok(first) = first else {
+            return Err(format!("not ready within {} s", READY_WITHIN.as_secs()));
+        };
+        let Some(HostToWorld {
+            body: Some(host_to_world::Body::Ready(mut ready)),
+        }) = first
+        else {
             return Err("it ended, or said something else, before it was ready".into());
         };
         admit(&ready)?;
         ready.key.clear();
         let gone = |_| "the lobby is not there".to_owned();
-        let (id, clock, kept) = world.send(HostStart(link.commands.clone(), origin)).await.map_err(gone)?;
-        tracing::info!(host = id.0, label = ready.label, address = ready.address, "a host is ready");
-        let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
+        let (id, clock, kept) = world
+            .send(HostStart(link.commands.clone(), origin))
+            .await
+            .map_err(gone)?;
+        tracing::info!(
+            host = id.0,
+            label = ready.label,
+            address = ready.address,
+            "a host is ready"
+        );
+        let ready = HostToWorld {
+            body: Some(host_to_world::Body::Ready(ready)),
+        };
         world.send(HostSays(id, ready)).await.map_err(gone)?;
-        Ok(Self { id, link, world, clock, kept, confirms: origin == Origin::Remote })
+        Ok(Self {
+            id,
+            link,
+            world,
+            clock,
+            kept,
+            confirms: origin == Origin::Remote,
+        })
     }
 
-    /// Carries what the host says to the lobby until the host ends; then `why` is asked for the reason.
+    /// Carries what the host says to the lobby until the host ends; then `why` is asked for the
+    /// reason.
     pub(crate) async fn attend<W: Future<Output = String>>(mut self, why: impl FnOnce() -> W) {
-        // The lobby's own sender is the one that counts: when it lets go of the host, the link ends.
+        // The lobby's own sender is the one that counts: when it lets go of the host, the link
+        // ends.
         let commands = self.link.commands.downgrade();
         drop(self.link.commands);
         while let Some(message) = self.link.news.recv().await {
@@ -72,7 +100,9 @@ impl Attended {
             let news = self.kept.take(self.clock.now(), self.id, message);
             if let (Some(serial), Some(commands)) = (serial, commands.upgrade()) {
                 // A later one makes up for one that finds no room.
-                let _ = commands.try_send(WorldToHost { body: Some(world_to_host::Body::Kept(Kept { serial })) });
+                let _ = commands.try_send(WorldToHost {
+                    body: Some(world_to_host::Body::Kept(Kept { serial })),
+                });
             }
             let Some(message) = news else { continue };
             // Waits while the mailbox is full: the host's queue fills up meanwhile.

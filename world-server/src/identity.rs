@@ -1,7 +1,9 @@
-//! The certificate that the WorldServer shows: from PEM files, or its own, made on the first run and kept.
+//! The certificate that the WorldServer shows: from PEM files, or its own, made on the first run
+//! and kept.
 //!
-//! Of its own, the certificate is there only if its key is, whenever the process or the machine dies: it is written last and
-//! removed first. One without the other is a first run that did not get to its end, and both are made anew.
+//! Of its own, the certificate is there only if its key is, whenever the process or the machine
+//! dies: it is written last and removed first. One without the other is a first run that did not
+//! get to its end, and both are made anew.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -33,7 +35,11 @@ fn load_or_make(directory: &Path) -> anyhow::Result<Identity> {
     let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
     let there = || certificate.exists() && key.exists();
     // Of servers that start together one makes it, and the others wait for it.
-    let _turn = if there() { None } else { Some(turn(directory).with_context(|| cannot_keep(directory))?) };
+    let _turn = if there() {
+        None
+    } else {
+        Some(turn(directory).with_context(|| cannot_keep(directory))?)
+    };
     if !there() {
         if certificate.exists() || key.exists() {
             tracing::warn!(directory = %directory.display(), "a certificate without its key, or a key without its certificate");
@@ -45,7 +51,10 @@ fn load_or_make(directory: &Path) -> anyhow::Result<Identity> {
 }
 
 fn cannot_keep(directory: &Path) -> String {
-    format!("cannot keep a certificate in {} (`--data-dir` chooses another directory)", directory.display())
+    format!(
+        "cannot keep a certificate in {} (`--data-dir` chooses another directory)",
+        directory.display()
+    )
 }
 
 /// This process' turn in the directory, until it is dropped.
@@ -91,8 +100,13 @@ fn read(certificate: &Path, key: &Path) -> anyhow::Result<Identity> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .with_context(|| format!("cannot read the certificate {}", certificate.display()))?;
-    anyhow::ensure!(!chain.is_empty(), "{} holds no certificate: a PEM file is expected", certificate.display());
-    let key = PrivateKeyDer::from_pem_file(key).with_context(|| format!("cannot read the key {}", key.display()))?;
+    anyhow::ensure!(
+        !chain.is_empty(),
+        "{} holds no certificate: a PEM file is expected",
+        certificate.display()
+    );
+    let key = PrivateKeyDer::from_pem_file(key)
+        .with_context(|| format!("cannot read the key {}", key.display()))?;
     Ok(Identity { chain, key })
 }
 
@@ -122,7 +136,10 @@ mod tests {
                 std::thread::spawn(move || load_or_make(&directory).unwrap())
             })
             .collect();
-        let made: Vec<Identity> = starts.into_iter().map(|start| start.join().unwrap()).collect();
+        let made: Vec<Identity> = starts
+            .into_iter()
+            .map(|start| start.join().unwrap())
+            .collect();
         assert!(made.iter().all(|identity| identity.chain == made[0].chain));
         made.into_iter().for_each(assert_fits);
         fs::remove_dir_all(&directory).unwrap();
@@ -133,7 +150,10 @@ mod tests {
         for flag in ["--cert", "--key"] {
             let config = Config::from_arguments(["world-server", flag, "a.pem"]).unwrap();
             let error = load(&config).map(drop).unwrap_err().to_string();
-            assert!(error.contains("--cert") && error.contains("--key"), "{error}");
+            assert!(
+                error.contains("--cert") && error.contains("--key"),
+                "{error}"
+            );
         }
     }
 
@@ -159,8 +179,16 @@ mod tests {
         load_or_make(&directory).unwrap();
         let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
         fs::remove_file(&key).unwrap();
-        let arguments = ["world-server", "--cert", certificate.to_str().unwrap(), "--key", key.to_str().unwrap()];
-        let error = load(&Config::from_arguments(arguments).unwrap()).unwrap_err().to_string();
+        let arguments = [
+            "world-server",
+            "--cert",
+            certificate.to_str().unwrap(),
+            "--key",
+            key.to_str().unwrap(),
+        ];
+        let error = load(&Config::from_arguments(arguments).unwrap())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("key.pem"), "{error}");
         assert!(!key.exists() && certificate.exists());
         fs::remove_dir_all(&directory).unwrap();
@@ -175,7 +203,10 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                fs::metadata(path).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
     }
 

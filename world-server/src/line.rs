@@ -1,7 +1,8 @@
 //! The connection of a client: its own, or one that another WorldServer of the cluster relays.
 //!
-//! Both look the same to a session: two halves of a stream, a reason when it ends. A relayed one ends by codes on its stream: `STOP_SENDING`
-//! carries the code of a close by this server, `RESET_STREAM` that of a close by the client (0: it quit).
+//! Both look the same to a session: two halves of a stream, a reason when it ends. A relayed one
+//! ends by codes on its stream: `STOP_SENDING` carries the code of a close by this server,
+//! `RESET_STREAM` that of a close by the client (0: it quit).
 
 use std::io;
 use std::net::IpAddr;
@@ -40,7 +41,11 @@ enum End {
 
 impl ClientLine {
     pub(crate) fn relayed(address: IpAddr, streams: (SendStream, RecvStream)) -> Self {
-        Self::Relayed(Arc::new(Relayed { address, streams: Mutex::new(Some(streams)), end: watch::Sender::new(None) }))
+        Self::Relayed(Arc::new(Relayed {
+            address,
+            streams: Mutex::new(Some(streams)),
+            end: watch::Sender::new(None),
+        }))
     }
 
     pub(crate) fn address(&self) -> IpAddr {
@@ -54,7 +59,11 @@ impl ClientLine {
     pub(crate) async fn streams(&self) -> Option<(SendStream, RecvStream)> {
         match self {
             Self::Direct(connection) => connection.accept_bi().await.ok(),
-            Self::Relayed(relayed) => relayed.streams.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Self::Relayed(relayed) => relayed
+                .streams
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
         }
     }
 
@@ -84,15 +93,17 @@ impl ClientLine {
         }
     }
 
-    /// Closes at once: QUIC's application error code is the error code's number. One that is closed keeps its reason, which quinn would
-    /// forget: it says whether the client quit.
+    /// Closes at once: QUIC's application error code is the error code's number. One that is closed
+    /// keeps its reason, which quinn would forget: it says whether the client quit.
     pub(crate) fn close(&self, code: ErrorCode, message: &str) {
         if self.is_closed() {
             return;
         }
         tracing::debug!(remote = %self.address(), code = codes::name(code), "closing: {message}");
         match self {
-            Self::Direct(connection) => connection.close(VarInt::from_u32(code as u32), message.as_bytes()),
+            Self::Direct(connection) => {
+                connection.close(VarInt::from_u32(code as u32), message.as_bytes())
+            }
             Self::Relayed(relayed) => relayed.end(End::Here(code)),
         }
     }
@@ -100,7 +111,9 @@ impl ClientLine {
     /// The client's half of the stream has ended with an error, or by itself (`None`).
     pub(crate) fn note_end(&self, error: Option<&io::Error>) {
         if let Self::Relayed(relayed) = self {
-            let read = error.and_then(io::Error::get_ref).and_then(|error| error.downcast_ref::<ReadError>());
+            let read = error
+                .and_then(io::Error::get_ref)
+                .and_then(|error| error.downcast_ref::<ReadError>());
             let quit = matches!(read, Some(ReadError::Reset(code)) if *code == VarInt::from_u32(0));
             relayed.end(if quit { End::Quit } else { End::Broken });
         }

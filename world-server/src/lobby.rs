@@ -1,21 +1,23 @@
 //! The lobby: players, rooms, chat, and which room runs where.
 //!
-//! Connections, requests and hosts' messages go in with the time at which they came; [`Output`]s come out: messages, connections
-//! to close, orders to hosts. No socket, clock, thread or random source of its own, so one that was fed the same gives the
-//! same bytes.
+//! Connections, requests and hosts' messages go in with the time at which they came; [`Output`]s
+//! come out: messages, connections to close, orders to hosts. No socket, clock, thread or random
+//! source of its own, so one that was fed the same gives the same bytes.
 //!
 //! Invariants, checked after each step of a random run:
-//! 1. Each request gets exactly one answer, unless its connection was told to close or is gone. The answer comes before
-//!    the news that the request causes.
-//! 2. A player is in at most one room, and on one of its maps; a room's taken seats are its players, never more than its
-//!    capacity; its host is one of them; a room without players is gone, and all its maps with it.
+//! 1. Each request gets exactly one answer, unless its connection was told to close or is gone. The
+//!    answer comes before the news that the request causes.
+//! 2. A player is in at most one room, and on one of its maps; a room's taken seats are its
+//!    players, never more than its capacity; its host is one of them; a room without players is
+//!    gone, and all its maps with it.
 //! 3. No two players have the same name.
-//! 4. What one peer can make the lobby remember or send is bounded: each limit stands in [`LobbyConfig`] or beside its
-//!    constant.
+//! 4. What one peer can make the lobby remember or send is bounded: each limit stands in
+//!    [`LobbyConfig`] or beside its constant.
 //!
-//! Contract of the shell: every connection that comes in is announced by `handle_connect`, and by `handle_disconnect` when it
-//! is closed, whoever closed it; after each call `poll_output` is called until it is empty, then `handle_timeout` is
-//! due at `next_deadline`. Source of the messages: `proto/ambit/world.proto` and `host.proto`.
+//! Contract of the shell: every connection that comes in is announced by `handle_connect`, and by
+//! `handle_disconnect` when it is closed, whoever closed it; after each call `poll_output` is
+//! called until it is empty, then `handle_timeout` is due at `next_deadline`. Source of the
+//! messages: `proto/ambit/world.proto` and `host.proto`.
 
 mod chat;
 mod config;
@@ -150,13 +152,19 @@ impl Lobby {
         }
     }
 
-    /// A connection came in. When it is over a limit, the only output is its `Close`, and it is forgotten.
+    /// A connection came in. When it is over a limit, the only output is its `Close`, and it is
+    /// forgotten.
     pub fn handle_connect(&mut self, now: LocalTime, conn: ConnId, address: IpAddr) {
         self.advance(now);
-        let admitted =
-            if self.draining { Err(draining()) } else { self.connections.admit(now, conn, address, &self.config) };
+        let admitted = if self.draining {
+            Err(draining())
+        } else {
+            self.connections.admit(now, conn, address, &self.config)
+        };
         match admitted {
-            Ok(()) => self.timers.set(Timer::Hello(conn), now + self.config.hello_within),
+            Ok(()) => self
+                .timers
+                .set(Timer::Hello(conn), now + self.config.hello_within),
             Err(refusal) => {
                 self.counters.refuse(refusal.code);
                 self.outbox.close(conn, refusal);
@@ -165,11 +173,20 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// A whole frame came: decodes it, then as [`Self::handle_request`]. An unknown request is named in its answer.
+    /// A whole frame came: decodes it, then as [`Self::handle_request`]. An unknown request is
+    /// named in its answer.
     pub fn handle_frame(&mut self, now: LocalTime, conn: ConnId, frame: &[u8]) {
         match ClientToWorld::decode(frame) {
-            Ok(ClientToWorld { request, body: None }) => {
-                self.handle(now, conn, request, Err(unknown_message(request::unknown_body(frame))));
+            Ok(ClientToWorld {
+                request,
+                body: None,
+            }) => {
+                self.handle(
+                    now,
+                    conn,
+                    request,
+                    Err(unknown_message(request::unknown_body(frame))),
+                );
             }
             Ok(message) => self.handle_request(now, conn, message),
             Err(_) => self.handle_malformed(now, conn, ErrorCode::Malformed),
@@ -182,13 +199,16 @@ impl Lobby {
         self.handle(now, conn, message.request, body);
     }
 
-    /// Something came that is no request: `MALFORMED` or `MESSAGE_TOO_LARGE`. There is no way back into step, so the
-    /// connection is told and closed; the session keeps its grace period.
+    /// Something came that is no request: `MALFORMED` or `MESSAGE_TOO_LARGE`. There is no way back
+    /// into step, so the connection is told and closed; the session keeps its grace period.
     pub fn handle_malformed(&mut self, now: LocalTime, conn: ConnId, code: ErrorCode) {
         self.advance(now);
         let message = match code {
             ErrorCode::MessageTooLarge => {
-                format!("a message to the server has at most {} bytes", ambit_proto::frame::MAX_TO_WORLD)
+                format!(
+                    "a message to the server has at most {} bytes",
+                    ambit_proto::frame::MAX_TO_WORLD
+                )
             }
             _ => "this is not a message of the lobby's protocol".to_owned(),
         };
@@ -203,8 +223,8 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// The connection is closed, and by the client's own wish (QUIC application code 0): its player does not come back. The
-    /// seat and the name are free at once.
+    /// The connection is closed, and by the client's own wish (QUIC application code 0): its player
+    /// does not come back. The seat and the name are free at once.
     pub fn handle_quit(&mut self, now: LocalTime, conn: ConnId) {
         self.advance(now);
         if let Some(player) = self.forget_connection(now, conn) {
@@ -213,7 +233,8 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// A host was started or has connected: it is sent its `Configure`. It gets rooms once it says that it is ready.
+    /// A host was started or has connected: it is sent its `Configure`. It gets rooms once it says
+    /// that it is ready.
     pub fn handle_host_start(&mut self, now: LocalTime, host: HostId, origin: Origin) {
         self.advance(now);
         self.hosts.expect(now, host, origin);
@@ -223,10 +244,19 @@ impl Lobby {
             grace_ms: millis(self.config.grace),
             // What is a part of this process ends with it.
             keep_rooms: origin != Origin::Embedded,
-            lease_ms: if origin == Origin::Remote { millis(lease_for(self.config.host_silence)) } else { 0 },
-            silence_ms: if origin == Origin::Child { millis(self.config.host_silence) } else { 0 },
+            lease_ms: if origin == Origin::Remote {
+                millis(lease_for(self.config.host_silence))
+            } else {
+                0
+            },
+            silence_ms: if origin == Origin::Child {
+                millis(self.config.host_silence)
+            } else {
+                0
+            },
         };
-        self.outbox.host(host, world_to_host::Body::Configure(configure));
+        self.outbox
+            .host(host, world_to_host::Body::Configure(configure));
         self.advance(now);
     }
 
@@ -258,7 +288,8 @@ impl Lobby {
         self.advance(now);
     }
 
-    /// Whether what is recorded is written in time from now on. While it is not, rooms are neither made nor started.
+    /// Whether what is recorded is written in time from now on. While it is not, rooms are neither
+    /// made nor started.
     pub fn set_directory_works(&mut self, works: bool) {
         self.directory_works = works;
     }
@@ -268,7 +299,10 @@ impl Lobby {
         if self.servers != servers {
             self.servers = servers;
             let everybody = self.players.connected();
-            self.outbox.broadcast(everybody, world_to_client::Body::Servers(self.servers.clone()));
+            self.outbox.broadcast(
+                everybody,
+                world_to_client::Body::Servers(self.servers.clone()),
+            );
         }
     }
 
@@ -287,13 +321,21 @@ impl Lobby {
         self.advance(now);
         self.draining = true;
         for room in self.rooms.ids() {
-            self.dissolve(now, room, Refusal::new(ErrorCode::RoomClosed, "the server is shutting down"));
+            self.dissolve(
+                now,
+                room,
+                Refusal::new(ErrorCode::RoomClosed, "the server is shutting down"),
+            );
         }
         let open: Vec<ConnId> = self.connections.iter().map(|(conn, _)| conn).collect();
         for conn in open {
             self.close_for(now, conn, draining());
         }
-        for (host, _) in self.hosts.iter().filter(|(host, _)| !self.hosts.is_absent(*host)) {
+        for (host, _) in self
+            .hosts
+            .iter()
+            .filter(|(host, _)| !self.hosts.is_absent(*host))
+        {
             self.outbox.host(host, world_to_host::Body::Drain(Drain {}));
         }
         self.advance(now);
@@ -334,23 +376,46 @@ impl Lobby {
     }
 
     /// One request, from the rate limit to its answer.
-    fn handle(&mut self, now: LocalTime, conn: ConnId, number: u64, body: Result<client_to_world::Body, Refusal>) {
+    fn handle(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        number: u64,
+        body: Result<client_to_world::Body, Refusal>,
+    ) {
         self.advance(now);
-        let Some(connection) = self.connections.live(conn) else { return };
+        let Some(connection) = self.connections.live(conn) else {
+            return;
+        };
         connection.active_at = now;
         let in_time = connection.requests.take(now);
-        connection.refused_in_a_row = if in_time { 0 } else { connection.refused_in_a_row + 1 };
+        connection.refused_in_a_row = if in_time {
+            0
+        } else {
+            connection.refused_in_a_row + 1
+        };
         let patience_over = connection.refused_in_a_row >= self.config.refused_in_a_row;
 
         let place = self.outbox.place();
-        let answer =
-            if in_time { self.carry_out(now, Caller { conn, request: number }, body) } else { Err(self.too_fast()) };
+        let answer = if in_time {
+            self.carry_out(
+                now,
+                Caller {
+                    conn,
+                    request: number,
+                },
+                body,
+            )
+        } else {
+            Err(self.too_fast())
+        };
         match answer {
             Ok(Answer::Now(body)) => self.outbox.answer_at(place, conn, number, body),
             Ok(Answer::Later) => {}
             Err(refusal) => {
                 self.counters.refuse(refusal.code);
-                self.outbox.answer_at(place, conn, number, output::error(refusal.clone()));
+                self.outbox
+                    .answer_at(place, conn, number, output::error(refusal.clone()));
                 if patience_over || ends_greeting(refusal.code) {
                     self.close_for(now, conn, refusal);
                 }
@@ -367,18 +432,30 @@ impl Lobby {
         body: Result<client_to_world::Body, Refusal>,
     ) -> Result<Answer, Refusal> {
         if from.request == 0 {
-            return Err(Refusal::new(ErrorCode::Malformed, "a request's number is not 0: that stands for news"));
+            return Err(Refusal::new(
+                ErrorCode::Malformed,
+                "a request's number is not 0: that stands for news",
+            ));
         }
         let body = body?;
-        match self.connections.live(from.conn).map(|connection| connection.stage) {
+        match self
+            .connections
+            .live(from.conn)
+            .map(|connection| connection.stage)
+        {
             Some(Stage::Player(player)) => {
                 self.players.confirm_token(player);
                 self.carry_out_for(now, from, player, body.try_into()?)
             }
             _ => match body {
-                client_to_world::Body::Hello(hello) => self.hello(now, from.conn, hello.try_into()?),
+                client_to_world::Body::Hello(hello) => {
+                    self.hello(now, from.conn, hello.try_into()?)
+                }
                 other => {
-                    let message = format!("{} came before hello, which comes first", request::name_of(&other));
+                    let message = format!(
+                        "{} came before hello, which comes first",
+                        request::name_of(&other)
+                    );
                     Err(Refusal::new(ErrorCode::OutOfState, message))
                 }
             },
@@ -409,20 +486,32 @@ impl Lobby {
     }
 
     fn too_fast(&self) -> Refusal {
-        let LobbyConfig { requests_per_s, request_burst, .. } = self.config;
-        let message = format!("at most {requests_per_s} requests a second, {request_burst} at once; wait a little");
+        let LobbyConfig {
+            requests_per_s,
+            request_burst,
+            ..
+        } = self.config;
+        let message = format!(
+            "at most {requests_per_s} requests a second, {request_burst} at once; wait a little"
+        );
         Refusal::new(ErrorCode::RateLimited, message)
     }
 
     fn hello_overdue(&self) -> Refusal {
-        let message = format!("no hello within {} s", self.config.hello_within.as_secs_f32());
+        let message = format!(
+            "no hello within {} s",
+            self.config.hello_within.as_secs_f32()
+        );
         Refusal::new(ErrorCode::Idle, message)
     }
 }
 
 /// Refusals of a hello after which no other hello would do.
 fn ends_greeting(code: ErrorCode) -> bool {
-    matches!(code, ErrorCode::VersionMismatch | ErrorCode::TooManyConnections)
+    matches!(
+        code,
+        ErrorCode::VersionMismatch | ErrorCode::TooManyConnections
+    )
 }
 
 fn draining() -> Refusal {

@@ -1,7 +1,9 @@
-//! The whole WorldServer: one endpoint, the lobby, the hosts, HTTP; from the configuration to the drain.
+//! The whole WorldServer: one endpoint, the lobby, the hosts, HTTP; from the configuration to the
+//! drain.
 //!
-//! quinn and axum live on a multi-thread tokio runtime; the actors on arbiter threads beside it: one for the lobby, one for
-//! the sessions, as many as there are cores for an embedded host's rooms. So no room can hold up the lobby.
+//! quinn and axum live on a multi-thread tokio runtime; the actors on arbiter threads beside it:
+//! one for the lobby, one for the sessions, as many as there are cores for an embedded host's
+//! rooms. So no room can hold up the lobby.
 
 mod parts;
 
@@ -51,12 +53,17 @@ impl std::fmt::Display for Addresses {
             Some(address) => write!(f, "{address}")?,
             None => f.write_str("off")?,
         }
-        write!(f, " hosts={} certificate=sha256:{}", self.hosts, self.fingerprint)
+        write!(
+            f,
+            " hosts={} certificate=sha256:{}",
+            self.hosts, self.fingerprint
+        )
     }
 }
 
 impl Server {
-    /// Starts a server with the games of `registry` on threads of its own, and waits until it is ready.
+    /// Starts a server with the games of `registry` on threads of its own, and waits until it is
+    /// ready.
     pub fn start(config: Config, registry: Registry) -> anyhow::Result<Self> {
         Self::spawn(config, registry, false)?.context("the server ended before it was ready")
     }
@@ -79,7 +86,9 @@ impl Server {
 
     /// Waits until the server has ended.
     pub fn wait(self) -> anyhow::Result<()> {
-        self.ended.recv().context("the server's main task panicked")?
+        self.ended
+            .recv()
+            .context("the server's main task panicked")?
     }
 
     /// Nothing if a signal ended it before it was ready.
@@ -88,17 +97,27 @@ impl Server {
         let (ready, started) = sync_channel(1);
         let (done, ended) = sync_channel(1);
         let stopping = stop.clone();
-        std::thread::Builder::new().name("ambit-server".into()).spawn(move || {
-            let system = System::with_tokio_rt(multi_thread_runtime);
-            let result = system.block_on(serve(config, registry, stopping, signals, ready));
-            let _ = done.send(result);
-            // A room that never returns from a tick holds its thread; nobody waits for this one either.
-            System::current().stop();
-            let _ = system.run();
-        })?;
+        std::thread::Builder::new()
+            .name("ambit-server".into())
+            .spawn(move || {
+                let system = System::with_tokio_rt(multi_thread_runtime);
+                let result = system.block_on(serve(config, registry, stopping, signals, ready));
+                let _ = done.send(result);
+                // A room that never returns from a tick holds its thread; nobody waits for this one
+                // either.
+                System::current().stop();
+                let _ = system.run();
+            })?;
         match started.recv() {
-            Ok(addresses) => Ok(Some(Self { addresses, stop, ended })),
-            Err(_) => ended.recv().context("the server's main task panicked")?.map(|()| None),
+            Ok(addresses) => Ok(Some(Self {
+                addresses,
+                stop,
+                ended,
+            })),
+            Err(_) => ended
+                .recv()
+                .context("the server's main task panicked")?
+                .map(|()| None),
         }
     }
 }
@@ -108,10 +127,14 @@ const USAGE: u8 = 2;
 
 /// The whole program, with the games of `registry`: a user's own server is one line around this.
 ///
-/// The hidden subcommand `game-server` makes it a host; that is how `--hosts process:N` starts its children.
+/// The hidden subcommand `game-server` makes it a host; that is how `--hosts process:N` starts its
+/// children.
 pub fn run(registry: Registry) -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    if arguments.get(1).is_some_and(|first| first == process::SUBCOMMAND) {
+    if arguments
+        .get(1)
+        .is_some_and(|first| first == process::SUBCOMMAND)
+    {
         arguments.remove(0);
         return ambit_game_server::process::run_with(registry, arguments);
     }
@@ -177,11 +200,20 @@ struct Signals {
 
 impl Signals {
     fn new() -> anyhow::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
 
     async fn next(this: Option<&mut Self>) {
-        let Some(Self { interrupt, terminate }) = this else { return std::future::pending().await };
+        let Some(Self {
+            interrupt,
+            terminate,
+        }) = this
+        else {
+            return std::future::pending().await;
+        };
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}

@@ -1,8 +1,9 @@
 //! The actix actor of one lobby connection: a framed stream on one side, the lobby on the other.
 //!
-//! Frames from the client go to the lobby one at a time: the next one is read once the lobby has taken the last, so that a
-//! client which sends too fast is held back by QUIC and holds up nobody. Frames to the client wait in a queue that is
-//! bounded in number and bytes; a client that does not read is closed with `slow_reader`.
+//! Frames from the client go to the lobby one at a time: the next one is read once the lobby has
+//! taken the last, so that a client which sends too fast is held back by QUIC and holds up nobody.
+//! Frames to the client wait in a queue that is bounded in number and bytes; a client that does not
+//! read is closed with `slow_reader`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -21,8 +22,9 @@ use crate::actor::{Connect, Disconnect, Frame, Malformed, WorldServer};
 use crate::line::ClientLine;
 use crate::lobby::ConnId;
 
-/// Frames that may wait for one client. A busy lobby tells a client about ten things a second; what is more than that
-/// many behind has stopped reading. Nothing is dropped: the connection is closed, and its player may come back.
+/// Frames that may wait for one client. A busy lobby tells a client about ten things a second; what
+/// is more than that many behind has stopped reading. Nothing is dropped: the connection is closed,
+/// and its player may come back.
 const QUEUE_FRAMES: usize = 256;
 
 /// Bytes that may wait for one client, on top of what QUIC holds. One frame may be larger.
@@ -31,8 +33,8 @@ const QUEUE_BYTES: usize = 1 << 20;
 /// How long one frame may take into the stream before the client counts as one that does not read.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long the last frames may take to reach the client, and the client to close the connection by itself. A close by this
-/// end may overtake what the client has not read yet.
+/// How long the last frames may take to reach the client, and the client to close the connection by
+/// itself. A close by this end may overtake what the client has not read yet.
 const LAST_WITHIN: Duration = Duration::from_millis(500);
 
 /// A frame for the client.
@@ -52,7 +54,8 @@ pub(crate) struct Close {
 pub(crate) struct Session {
     line: ClientLine,
     world: Addr<WorldServer>,
-    /// Both halves of the queue until the client has opened its stream; then the writer has the receiving one.
+    /// Both halves of the queue until the client has opened its stream; then the writer has the
+    /// receiving one.
     outgoing: mpsc::Sender<Outgoing>,
     queue: Option<mpsc::Receiver<Outgoing>>,
     waiting_bytes: Arc<AtomicUsize>,
@@ -71,30 +74,55 @@ struct Opened {
 }
 
 impl Session {
-    /// A session for a connection that has just come in. `slow_readers` counts those that are closed for not reading.
-    pub(crate) fn new(line: ClientLine, world: Addr<WorldServer>, slow_readers: Arc<AtomicU64>) -> Self {
+    /// A session for a connection that has just come in. `slow_readers` counts those that are
+    /// closed for not reading.
+    pub(crate) fn new(
+        line: ClientLine,
+        world: Addr<WorldServer>,
+        slow_readers: Arc<AtomicU64>,
+    ) -> Self {
         let (outgoing, queue) = mpsc::channel(QUEUE_FRAMES);
-        Self { line, world, outgoing, queue: Some(queue), waiting_bytes: Arc::default(), slow_readers }
+        Self {
+            line,
+            world,
+            outgoing,
+            queue: Some(queue),
+            waiting_bytes: Arc::default(),
+            slow_readers,
+        }
     }
 
     fn opened(&mut self, opened: Opened, ctx: &mut Context<Self>) {
         let conn = opened.conn;
-        let (Some((to_client, from_client)), Some(queue)) = (opened.streams, self.queue.take()) else {
+        let (Some((to_client, from_client)), Some(queue)) = (opened.streams, self.queue.take())
+        else {
             return self.over(conn, ctx);
         };
-        let writing = write(self.line.clone(), to_client, queue, Arc::clone(&self.waiting_bytes));
+        let writing = write(
+            self.line.clone(),
+            to_client,
+            queue,
+            Arc::clone(&self.waiting_bytes),
+        );
         ctx.spawn(writing.into_actor(self).map(|timely, actor, _| {
             if !timely {
                 actor.give_up();
             }
         }));
         let reading = read(self.line.clone(), from_client, self.world.clone(), conn);
-        ctx.spawn(reading.into_actor(self).map(move |(), actor, ctx| actor.over(conn, ctx)));
+        ctx.spawn(
+            reading
+                .into_actor(self)
+                .map(move |(), actor, ctx| actor.over(conn, ctx)),
+        );
     }
 
     /// The connection is closed: the lobby is told, and the actor ends.
     fn over(&mut self, conn: ConnId, ctx: &mut Context<Self>) {
-        let told = self.world.send(Disconnect { conn, quit: self.line.has_quit() });
+        let told = self.world.send(Disconnect {
+            conn,
+            quit: self.line.has_quit(),
+        });
         ctx.spawn(told.into_actor(self).map(|_, _, ctx| ctx.stop()));
     }
 
@@ -111,7 +139,8 @@ impl Session {
     fn give_up(&self) {
         if !self.line.is_closed() {
             self.slow_readers.fetch_add(1, Relaxed);
-            self.line.close(ErrorCode::SlowReader, "messages were not read");
+            self.line
+                .close(ErrorCode::SlowReader, "messages were not read");
         }
     }
 }
@@ -130,18 +159,27 @@ impl Actor for Session {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(QUEUE_FRAMES);
-        let connect = Connect { address: self.line.address(), session: ctx.address(), line: self.line.clone() };
+        let connect = Connect {
+            address: self.line.address(),
+            session: ctx.address(),
+            line: self.line.clone(),
+        };
         let (line, told) = (self.line.clone(), self.world.send(connect));
         ctx.spawn(self.line.clone().drop_probes().into_actor(self));
         let opening = async move {
             let conn = told.await.ok()?;
-            Some(Opened { conn, streams: line.streams().await })
+            Some(Opened {
+                conn,
+                streams: line.streams().await,
+            })
         };
         ctx.spawn(opening.into_actor(self).map(|opened, actor, ctx| {
             if let Some(opened) = opened {
                 actor.opened(opened, ctx);
             } else {
-                actor.line.close(ErrorCode::ServerError, "the lobby is not there");
+                actor
+                    .line
+                    .close(ErrorCode::ServerError, "the lobby is not there");
                 ctx.stop();
             }
         }));
@@ -184,7 +222,8 @@ async fn read(line: ClientLine, from_client: RecvStream, world: Addr<WorldServer
                     break None;
                 }
             }
-            // The client has nothing to say any more. It closes the connection next, or this end does.
+            // The client has nothing to say any more. It closes the connection next, or this end
+            // does.
             Ok(None) => {
                 line.note_end(None);
                 let _ = timeout(LAST_WITHIN, line.closed()).await;
@@ -211,7 +250,8 @@ async fn read(line: ClientLine, from_client: RecvStream, world: Addr<WorldServer
     }
 }
 
-/// Writes what is queued, until the last frame or the end of the connection; `false` when the client does not read.
+/// Writes what is queued, until the last frame or the end of the connection; `false` when the
+/// client does not read.
 async fn write(
     line: ClientLine,
     mut to_client: SendStream,
@@ -259,7 +299,8 @@ mod tests {
         System::new().block_on(async {
             let (near, far) = connect().await;
             let slow_readers = Arc::new(AtomicU64::new(0));
-            let session = Session::new(ClientLine::Direct(far), world(), Arc::clone(&slow_readers)).start();
+            let session =
+                Session::new(ClientLine::Direct(far), world(), Arc::clone(&slow_readers)).start();
             let (mut to_server, _unread) = near.open_bi().await.unwrap();
             to_server.write_all(&[0]).await.unwrap();
             // More than the client's window, QUIC's buffer and the queue hold together.
@@ -270,7 +311,10 @@ mod tests {
             let ConnectionError::ApplicationClosed(close) = near.closed().await else {
                 panic!("not closed by the server")
             };
-            assert_eq!(close.error_code, VarInt::from_u32(ErrorCode::SlowReader as u32));
+            assert_eq!(
+                close.error_code,
+                VarInt::from_u32(ErrorCode::SlowReader as u32)
+            );
             assert_eq!(slow_readers.load(Relaxed), 1);
         });
     }
@@ -284,11 +328,29 @@ mod tests {
             // A frame that never ends keeps the lobby out of this.
             to_server.write_all(&[0]).await.unwrap();
             let mut frames = FrameReader::new(from_server, MAX_FROM_WORLD);
-            session.send(Deliver(vec![0, 0, 0, 2, 7, 8].into())).await.unwrap();
-            assert_eq!(frames.next_frame().await.unwrap().as_deref(), Some(&[7, 8][..]));
-            session.send(Deliver(vec![0, 0, 0, 1, 9].into())).await.unwrap();
-            session.send(Close { code: ErrorCode::Kicked, message: "out".into() }).await.unwrap();
-            assert_eq!(frames.next_frame().await.unwrap().as_deref(), Some(&[9][..]));
+            session
+                .send(Deliver(vec![0, 0, 0, 2, 7, 8].into()))
+                .await
+                .unwrap();
+            assert_eq!(
+                frames.next_frame().await.unwrap().as_deref(),
+                Some(&[7, 8][..])
+            );
+            session
+                .send(Deliver(vec![0, 0, 0, 1, 9].into()))
+                .await
+                .unwrap();
+            session
+                .send(Close {
+                    code: ErrorCode::Kicked,
+                    message: "out".into(),
+                })
+                .await
+                .unwrap();
+            assert_eq!(
+                frames.next_frame().await.unwrap().as_deref(),
+                Some(&[9][..])
+            );
             assert!(frames.next_frame().await.unwrap().is_none());
             let ConnectionError::ApplicationClosed(close) = near.closed().await else {
                 panic!("not closed by the server")
@@ -303,11 +365,26 @@ mod tests {
     fn world() -> Addr<WorldServer> {
         let check = Box::new(|_: &str, _: &_| Ok(()));
         let signer = TicketSigner::from_seed(&[1; 32]);
-        let lobby = Lobby::new(LobbyConfig::default(), Vec::new(), check, Box::new(|| [2; 16]), signer);
-        WorldServer::new(lobby, Clock::start().0, watch::channel(0).0, None, None, oneshot::channel().0).start()
+        let lobby = Lobby::new(
+            LobbyConfig::default(),
+            Vec::new(),
+            check,
+            Box::new(|| [2; 16]),
+            signer,
+        );
+        WorldServer::new(
+            lobby,
+            Clock::start().0,
+            watch::channel(0).0,
+            None,
+            None,
+            oneshot::channel().0,
+        )
+        .start()
     }
 
-    /// The client's end and the server's end of a new connection. Their endpoints live as long as they do.
+    /// The client's end and the server's end of a new connection. Their endpoints live as long as
+    /// they do.
     async fn connect() -> (Connection, Connection) {
         let identity = Identity::generate().unwrap();
         let loopback = "127.0.0.1:0".parse().unwrap();
@@ -315,7 +392,9 @@ mod tests {
         let mut client = Endpoint::client(loopback).unwrap();
         let verifier = FingerprintVerifier::pinned(identity.fingerprint());
         client.set_default_client_config(quic::client_config(ALPN_WORLD, verifier));
-        let near = client.connect(server.local_addr().unwrap(), "ambit").unwrap();
+        let near = client
+            .connect(server.local_addr().unwrap(), "ambit")
+            .unwrap();
         let (near, far) = tokio::join!(near, async { server.accept().await.unwrap().await });
         (near.unwrap(), far.unwrap())
     }

@@ -1,6 +1,8 @@
-//! The shells over real sockets: a whole server in this process, and clients that speak the bare protocol.
+//! The shells over real sockets: a whole server in this process, and clients that speak the bare
+//! protocol.
 //!
-//! What the lobby and rooms decide is tested beside them; here is only what needs a socket, a thread or a panic.
+//! What the lobby and rooms decide is tested beside them; here is only what needs a socket, a
+//! thread or a panic.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,10 +14,12 @@ use ambit_game_server::logic::game::{Game, Refusal};
 use ambit_game_server::logic::registry::{GameInfo, Registry};
 use ambit_game_server::logic::world::World;
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::game::{ClientToGame, GameToClient, Join, Leave, client_to_game, game_to_client};
+use ambit_proto::control::game::{
+    ClientToGame, GameToClient, Join, Leave, client_to_game, game_to_client,
+};
 use ambit_proto::control::world::{
-    ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, RequestTicket, StartRoom, Ticket, WorldToClient,
-    client_to_world::Body, world_to_client::Body as Answer,
+    ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, RequestTicket, StartRoom,
+    Ticket, WorldToClient, client_to_world::Body, world_to_client::Body as Answer,
 };
 use ambit_proto::frame::{MAX_FROM_GAME, MAX_FROM_WORLD, encode_frame};
 use ambit_proto::ids::{ObjectId, PlayerId};
@@ -40,12 +44,22 @@ async fn a_player_gets_from_the_lobby_into_the_game_and_back() {
     let joined = game.joined().await;
     assert_eq!(joined.room, ticket.room);
     assert!(joined.schema.is_some_and(|schema| schema.game == "field"));
-    let datagram = within(game.connection.read_datagram()).await.expect("the first datagram");
+    let datagram = within(game.connection.read_datagram())
+        .await
+        .expect("the first datagram");
     assert!(!datagram.is_empty());
 
     game.say(client_to_game::Body::Leave(Leave {})).await;
     assert_eq!(game.out().await, ErrorCode::ErrorUnspecified);
-    let left = ann.until(|answer| if let Answer::RoomLeft(left) = answer { Some(left) } else { None }).await;
+    let left = ann
+        .until(|answer| {
+            if let Answer::RoomLeft(left) = answer {
+                Some(left)
+            } else {
+                None
+            }
+        })
+        .await;
     assert_eq!(left.room, ticket.room);
     server.end();
 }
@@ -58,13 +72,21 @@ async fn a_ticket_is_good_once_and_a_second_connection_takes_over() {
     let mut first = InGame::join(&ticket).await;
     first.joined().await;
 
-    assert_eq!(InGame::join(&ticket).await.error().await, ErrorCode::TicketUsed);
+    assert_eq!(
+        InGame::join(&ticket).await.error().await,
+        ErrorCode::TicketUsed
+    );
     let mut forged = ticket.clone();
     forged.ticket[70] ^= 1;
-    assert_eq!(InGame::join(&forged).await.error().await, ErrorCode::BadTicket);
+    assert_eq!(
+        InGame::join(&forged).await.error().await,
+        ErrorCode::BadTicket
+    );
 
     let again = ann.ask(Body::RequestTicket(RequestTicket {})).await;
-    let Answer::Ticket(again) = again else { panic!("{again:?}") };
+    let Answer::Ticket(again) = again else {
+        panic!("{again:?}")
+    };
     let mut second = InGame::join(&again).await;
     second.joined().await;
     assert_eq!(first.out().await, ErrorCode::TakenOver);
@@ -83,11 +105,24 @@ async fn a_room_that_panics_takes_nobody_else_along() {
     let mut victim = InGame::join(&bad).await;
     victim.joined().await;
     assert_eq!(victim.out().await, ErrorCode::RoomCrashed);
-    assert_eq!(closed_with(&victim.connection).await, ErrorCode::RoomCrashed);
-    let left = ann.until(|answer| if let Answer::RoomLeft(left) = answer { Some(left) } else { None }).await;
+    assert_eq!(
+        closed_with(&victim.connection).await,
+        ErrorCode::RoomCrashed
+    );
+    let left = ann
+        .until(|answer| {
+            if let Answer::RoomLeft(left) = answer {
+                Some(left)
+            } else {
+                None
+            }
+        })
+        .await;
     assert_eq!(left.reason(), ErrorCode::RoomCrashed);
 
-    within(inside.connection.read_datagram()).await.expect("the other room goes on");
+    within(inside.connection.read_datagram())
+        .await
+        .expect("the other room goes on");
     ann.open_room("field").await;
     server.end();
 }
@@ -97,8 +132,8 @@ async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
     let server = Running::start(&[]);
     let mut ann = Client::hello(&server, "ann").await;
     let bad = ann.open_room("bomb").await;
-    // A new room goes to the thread with the fewest, of which there are as many as cores: with two rooms for each thread,
-    // one shares the bomb's.
+    // A new room goes to the thread with the fewest, of which there are as many as cores: with two
+    // rooms for each thread, one shares the bomb's.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut neighbours = Vec::new();
     for number in 1..2 * threads {
@@ -111,11 +146,14 @@ async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
     victim.joined().await;
     assert_eq!(victim.out().await, ErrorCode::RoomCrashed);
 
-    // Who comes only now is let in by a room that still takes messages, and is told something only by one that ticks.
+    // Who comes only now is let in by a room that still takes messages, and is told something only
+    // by one that ticks.
     for (_, ticket) in &neighbours {
         let mut inside = InGame::join(ticket).await;
         assert_eq!(inside.joined().await.room, ticket.room);
-        within(inside.connection.read_datagram()).await.expect("the room goes on ticking");
+        within(inside.connection.read_datagram())
+            .await
+            .expect("the room goes on ticking");
     }
     server.end();
 }
@@ -124,16 +162,33 @@ async fn a_room_that_panics_leaves_the_thread_to_its_neighbours() {
 async fn what_is_no_message_is_refused_and_closed() {
     let server = Running::start(&[]);
     let mut oversize = Client::hello(&server, "ann").await;
-    oversize.to_server.write_all(&16_385_u32.to_be_bytes()).await.unwrap();
-    assert_eq!(closed_with(&oversize.connection).await, ErrorCode::MessageTooLarge);
+    oversize
+        .to_server
+        .write_all(&16_385_u32.to_be_bytes())
+        .await
+        .unwrap();
+    assert_eq!(
+        closed_with(&oversize.connection).await,
+        ErrorCode::MessageTooLarge
+    );
 
     let mut nonsense = Client::hello(&server, "bob").await;
-    nonsense.to_server.write_all(&[0, 0, 0, 3, 0xff, 0xff, 0xff]).await.unwrap();
-    assert_eq!(closed_with(&nonsense.connection).await, ErrorCode::Malformed);
+    nonsense
+        .to_server
+        .write_all(&[0, 0, 0, 3, 0xff, 0xff, 0xff])
+        .await
+        .unwrap();
+    assert_eq!(
+        closed_with(&nonsense.connection).await,
+        ErrorCode::Malformed
+    );
 
     let ticket = Client::hello(&server, "cid").await.open_room("field").await;
     let mut game = InGame::connect(&ticket).await;
-    game.to_server.write_all(&4_097_u32.to_be_bytes()).await.unwrap();
+    game.to_server
+        .write_all(&4_097_u32.to_be_bytes())
+        .await
+        .unwrap();
     assert_eq!(game.error().await, ErrorCode::MessageTooLarge);
     Client::hello(&server, "dan").await;
     server.end();
@@ -146,7 +201,11 @@ async fn a_client_that_does_not_read_is_closed_and_nobody_waits_for_it() {
     let mut lazy = Client::hello(&server, "lazy").await;
     for number in 0..40 {
         // A room's name and parameters make the list long, so that few answers fill the queue.
-        let room = CreateRoom { name: format!("room {number}"), game: "field".into(), ..CreateRoom::default() };
+        let room = CreateRoom {
+            name: format!("room {number}"),
+            game: "field".into(),
+            ..CreateRoom::default()
+        };
         let _ = busy.ask(Body::CreateRoom(room)).await;
         let _ = busy.ask(Body::LeaveRoom(LeaveRoom {})).await;
     }
@@ -154,16 +213,30 @@ async fn a_client_that_does_not_read_is_closed_and_nobody_waits_for_it() {
     let flood = async {
         // The lobby refuses most of these, but each is answered, and no answer is read.
         for request in 1..=u64::MAX {
-            let message = ClientToWorld { request, body: Some(Body::ListRooms(ListRooms { subscribe: true })) };
-            if lazy.to_server.write_all(&encode_frame(&message)).await.is_err() {
+            let message = ClientToWorld {
+                request,
+                body: Some(Body::ListRooms(ListRooms { subscribe: true })),
+            };
+            if lazy
+                .to_server
+                .write_all(&encode_frame(&message))
+                .await
+                .is_err()
+            {
                 break;
             }
         }
     };
     within(flood).await;
     let code = closed_with(&closed).await;
-    assert!([ErrorCode::SlowReader, ErrorCode::RateLimited].contains(&code), "{code:?}");
-    assert!(matches!(busy.ask(Body::ListRooms(ListRooms::default())).await, Answer::RoomList(_) | Answer::Error(_)));
+    assert!(
+        [ErrorCode::SlowReader, ErrorCode::RateLimited].contains(&code),
+        "{code:?}"
+    );
+    assert!(matches!(
+        busy.ask(Body::ListRooms(ListRooms::default())).await,
+        Answer::RoomList(_) | Answer::Error(_)
+    ));
     server.end();
 }
 
@@ -186,7 +259,14 @@ async fn a_server_that_ends_tells_lobby_and_game() {
     game.joined().await;
 
     server.server.begin_shutdown();
-    ann.until(|answer| if let Answer::Goodbye(bye) = answer { Some(bye) } else { None }).await;
+    ann.until(|answer| {
+        if let Answer::Goodbye(bye) = answer {
+            Some(bye)
+        } else {
+            None
+        }
+    })
+    .await;
     assert_eq!(closed_with(&ann.connection).await, ErrorCode::Draining);
     assert!([ErrorCode::Draining, ErrorCode::RoomClosed].contains(&game.out().await));
     server.end();
@@ -200,7 +280,13 @@ async fn http_tells_health_and_figures() {
     assert!(http(address, "/healthz").await.starts_with("HTTP/1.1 200"));
     let metrics = http(address, "/metrics").await;
     assert!(metrics.contains("\nambit_connections 1\n"), "{metrics}");
-    assert_eq!(metrics.matches("queue=\"handshakes\",reason=\"full\"").count(), 1, "{metrics}");
+    assert_eq!(
+        metrics
+            .matches("queue=\"handshakes\",reason=\"full\"")
+            .count(),
+        1,
+        "{metrics}"
+    );
     assert!(http(address, "/").await.contains("<h2>Rooms</h2>"));
     assert!(http(address, "/nothing").await.starts_with("HTTP/1.1 404"));
     server.end();
@@ -213,7 +299,10 @@ async fn a_taken_port_is_an_error_that_says_so() {
     let scratch = Scratch::new();
     let config = scratch.config(&["--listen", &address.to_string()]);
     let error = Server::start(config, registry()).unwrap_err().to_string();
-    assert!(error.contains(&format!("port {} is taken", address.port())), "{error}");
+    assert!(
+        error.contains(&format!("port {} is taken", address.port())),
+        "{error}"
+    );
     server.end();
 }
 
@@ -230,7 +319,11 @@ impl Running {
     fn start(arguments: &[&str]) -> Self {
         let scratch = Scratch::new();
         let server = Server::start(scratch.config(arguments), registry()).expect("a server");
-        Self { addresses: server.addresses(), server, _scratch: scratch }
+        Self {
+            addresses: server.addresses(),
+            server,
+            _scratch: scratch,
+        }
     }
 
     fn end(self) {
@@ -263,7 +356,13 @@ impl Drop for Scratch {
 }
 
 fn registry() -> Registry {
-    let info = GameInfo { name: "bomb", description: "goes off", min_players: 1, join_running: true, parameters: &[] };
+    let info = GameInfo {
+        name: "bomb",
+        description: "goes off",
+        min_players: 1,
+        join_running: true,
+        parameters: &[],
+    };
     Registry::standard().with(info, make_bomb)
 }
 
@@ -278,8 +377,16 @@ struct Bomb;
 impl Game for Bomb {
     fn schema(&self) -> Schema {
         let path = ComponentSpec::public("path", Codec::Path);
-        let player = Kind { name: "player".into(), components: vec![path], ..Kind::default() };
-        Schema { game: "bomb".into(), kinds: vec![player], ..Schema::default() }
+        let player = Kind {
+            name: "player".into(),
+            components: vec![path],
+            ..Kind::default()
+        };
+        Schema {
+            game: "bomb".into(),
+            kinds: vec![player],
+            ..Schema::default()
+        }
     }
 
     fn start(&mut self, _: &mut World) {}
@@ -310,8 +417,17 @@ impl Client {
         let connection = connect(&server.addresses, ALPN_WORLD).await;
         let (to_server, from_server) = connection.open_bi().await.expect("a stream");
         let from_server = FrameReader::new(from_server, MAX_FROM_WORLD);
-        let mut client = Self { connection, to_server, from_server, request: 0 };
-        let hello = Hello { version: ambit_proto::control::WORLD_VERSION, name: name.into(), ..Hello::default() };
+        let mut client = Self {
+            connection,
+            to_server,
+            from_server,
+            request: 0,
+        };
+        let hello = Hello {
+            version: ambit_proto::control::WORLD_VERSION,
+            name: name.into(),
+            ..Hello::default()
+        };
         let answer = client.ask(Body::Hello(hello)).await;
         assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
         client
@@ -319,8 +435,14 @@ impl Client {
 
     async fn ask(&mut self, body: Body) -> Answer {
         self.request += 1;
-        let message = ClientToWorld { request: self.request, body: Some(body) };
-        self.to_server.write_all(&encode_frame(&message)).await.expect("an open stream");
+        let message = ClientToWorld {
+            request: self.request,
+            body: Some(body),
+        };
+        self.to_server
+            .write_all(&encode_frame(&message))
+            .await
+            .expect("an open stream");
         loop {
             let message = self.next().await;
             if message.request == self.request {
@@ -331,15 +453,33 @@ impl Client {
 
     /// Makes a room, starts it, and gives the ticket.
     async fn open_room(&mut self, game: &str) -> Ticket {
-        let room = CreateRoom { name: format!("a {game}"), game: game.into(), ..CreateRoom::default() };
+        let room = CreateRoom {
+            name: format!("a {game}"),
+            game: game.into(),
+            ..CreateRoom::default()
+        };
         let created = self.ask(Body::CreateRoom(room)).await;
-        let Answer::RoomCreated(created) = created else { panic!("{created:?}") };
+        let Answer::RoomCreated(created) = created else {
+            panic!("{created:?}")
+        };
         let room = created.room.expect("a room").id;
-        let joined = self.ask(Body::JoinRoom(JoinRoom { room, password: String::new() })).await;
+        let joined = self
+            .ask(Body::JoinRoom(JoinRoom {
+                room,
+                password: String::new(),
+            }))
+            .await;
         assert!(matches!(joined, Answer::RoomJoined(_)), "{joined:?}");
         let started = self.ask(Body::StartRoom(StartRoom {})).await;
         assert!(matches!(started, Answer::Done(_)), "{started:?}");
-        self.until(|answer| if let Answer::Ticket(ticket) = answer { Some(ticket) } else { None }).await
+        self.until(|answer| {
+            if let Answer::Ticket(ticket) = answer {
+                Some(ticket)
+            } else {
+                None
+            }
+        })
+        .await
     }
 
     /// Reads until something comes that is wanted.
@@ -352,7 +492,10 @@ impl Client {
     }
 
     async fn next(&mut self) -> WorldToClient {
-        within(self.from_server.next()).await.expect("a message").expect("an open stream")
+        within(self.from_server.next())
+            .await
+            .expect("a message")
+            .expect("an open stream")
     }
 }
 
@@ -365,10 +508,15 @@ struct InGame {
 
 impl InGame {
     async fn connect(ticket: &Ticket) -> Self {
-        let pin = Fingerprint::try_from(ticket.certificate_sha256.as_slice()).expect("a fingerprint");
+        let pin =
+            Fingerprint::try_from(ticket.certificate_sha256.as_slice()).expect("a fingerprint");
         let connection = dial(ticket.address.parse().expect("an address"), pin, ALPN_GAME).await;
         let (to_server, from_server) = connection.open_bi().await.expect("a stream");
-        Self { connection, to_server, from_server: FrameReader::new(from_server, MAX_FROM_GAME) }
+        Self {
+            connection,
+            to_server,
+            from_server: FrameReader::new(from_server, MAX_FROM_GAME),
+        }
     }
 
     async fn join(ticket: &Ticket) -> Self {
@@ -383,12 +531,19 @@ impl InGame {
 
     async fn say(&mut self, body: client_to_game::Body) {
         let message = ClientToGame { body: Some(body) };
-        self.to_server.write_all(&encode_frame(&message)).await.expect("an open stream");
+        self.to_server
+            .write_all(&encode_frame(&message))
+            .await
+            .expect("an open stream");
     }
 
     async fn next(&mut self) -> game_to_client::Body {
-        let message: Option<GameToClient> = within(self.from_server.next()).await.expect("a message");
-        message.expect("an open stream").body.expect("a known message")
+        let message: Option<GameToClient> =
+            within(self.from_server.next()).await.expect("a message");
+        message
+            .expect("an open stream")
+            .body
+            .expect("a known message")
     }
 
     async fn joined(&mut self) -> ambit_proto::control::game::Joined {
@@ -418,9 +573,12 @@ async fn connect(addresses: &Addresses, alpn: &[u8]) -> Connection {
 }
 
 async fn dial(address: std::net::SocketAddr, pin: Fingerprint, alpn: &[u8]) -> Connection {
-    let mut endpoint = Endpoint::client("127.0.0.1:0".parse().expect("an address")).expect("a socket");
+    let mut endpoint =
+        Endpoint::client("127.0.0.1:0".parse().expect("an address")).expect("a socket");
     endpoint.set_default_client_config(quic::client_config(alpn, FingerprintVerifier::pinned(pin)));
-    within(endpoint.connect(address, "ambit").expect("a good name")).await.expect("a connection")
+    within(endpoint.connect(address, "ambit").expect("a good name"))
+        .await
+        .expect("a connection")
 }
 
 /// The code with which the server closed the connection.
@@ -434,15 +592,22 @@ async fn closed_with(connection: &Connection) -> ErrorCode {
 }
 
 async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, future).await.expect("an answer in time")
+    tokio::time::timeout(PATIENCE, future)
+        .await
+        .expect("an answer in time")
 }
 
 async fn http(address: std::net::SocketAddr, path: &str) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(address).await.expect("HTTP");
     let request = format!("GET {path} HTTP/1.1\r\nhost: ambit\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.expect("an open stream");
+    stream
+        .write_all(request.as_bytes())
+        .await
+        .expect("an open stream");
     let mut answer = String::new();
-    within(stream.read_to_string(&mut answer)).await.expect("an answer");
+    within(stream.read_to_string(&mut answer))
+        .await
+        .expect("an answer");
     answer
 }

@@ -1,7 +1,8 @@
 //! How long to wait before the next attempt.
 //!
-//! Each failure doubles the pause, from `first` to `longest`, and a random share of it is taken off, so that a thousand
-//! clients that lost the same server don't come back in the same instant. Success starts anew.
+//! Each failure doubles the pause, from `first` to `longest`, and a random share of it is taken
+//! off, so that a thousand clients that lost the same server don't come back in the same instant.
+//! Success starts anew.
 
 use std::time::Duration;
 
@@ -20,7 +21,12 @@ pub struct Backoff {
 impl Backoff {
     /// Pauses from `first` to `longest`; `seed` spreads the clients.
     pub fn new(first: Duration, longest: Duration, seed: u64) -> Self {
-        Backoff { first, longest, failures: 0, rng: fastrand::Rng::with_seed(seed) }
+        Backoff {
+            first,
+            longest,
+            failures: 0,
+            rng: fastrand::Rng::with_seed(seed),
+        }
     }
 
     /// One more attempt has failed: the pause before the next one.
@@ -72,8 +78,9 @@ mod tests {
 
     #[test]
     fn seeds_spread_the_clients() {
-        let pauses =
-            (0..20).map(|seed| Backoff::new(FIRST, LONGEST, seed).fail()).collect::<std::collections::BTreeSet<_>>();
+        let pauses = (0..20)
+            .map(|seed| Backoff::new(FIRST, LONGEST, seed).fail())
+            .collect::<std::collections::BTreeSet<_>>();
         assert!(pauses.len() > 10);
     }
 }

@@ -16,27 +16,31 @@ pub struct ClientConfig {
     pub resume_token: Vec<u8>,
     /// Spreads the pauses before reconnects; differs between the clients of a process.
     pub seed: u64,
-    /// How long a broken lobby connection is tried again; zero for not at all. The server keeps a seat for 30 s by default.
+    /// How long a broken lobby connection is tried again; zero for not at all. The server keeps a
+    /// seat for 30 s by default.
     pub reconnect_for: Duration,
     /// Attempts to get back into a game whose connection broke while the lobby's lives, in a row.
     pub game_attempts: u32,
     /// Events that wait for the view, at most.
     pub events: usize,
-    /// For crowds of bots that only load a server: poses are noted as received but not decoded, which is most of a client's
-    /// work. Link, clock, acknowledgements, inputs, records and events are those of any client. What it costs: objects that
-    /// have poses have no position after their `Enter`, count neither as updates nor with an age, and the client never finds
-    /// out that it has lost track.
+    /// For crowds of bots that only load a server: poses are noted as received but not decoded,
+    /// which is most of a client's work. Link, clock, acknowledgements, inputs, records and events
+    /// are those of any client. What it costs: objects that have poses have no position after their
+    /// `Enter`, count neither as updates nor with an age, and the client never finds out that it
+    /// has lost track.
     pub light: bool,
     /// Which room time objects with poses are shown at.
     pub render: Render,
-    /// Whether the player's own avatar is shown ahead, as its inputs will have moved it, in a game that is simulated.
+    /// Whether the player's own avatar is shown ahead, as its inputs will have moved it, in a game
+    /// that is simulated.
     pub predict: bool,
     /// How often held keys are told; a change leaves at once in any case.
     pub inputs: InputRate,
 }
 
-/// How often a client tells the game which keys are held. What the higher rate costs: three times the datagrams, of some 10 bytes
-/// each and the line's own; what it brings: what was lost is repeated after 17 ms rather than after 50.
+/// How often a client tells the game which keys are held. What the higher rate costs: three times
+/// the datagrams, of some 10 bytes each and the line's own; what it brings: what was lost is
+/// repeated after 17 ms rather than after 50.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputRate {
     /// 20 times a second.

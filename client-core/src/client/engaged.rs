@@ -1,7 +1,8 @@
 //! What the player's avatar has lately had to do with.
 //!
-//! Events as views are told them go in; whether an object counts as engaged comes out: one that an event named together with
-//! the avatar, for [`ENGAGED`] after its effect. The avatar itself always does; that is for the caller to say.
+//! Events as views are told them go in; whether an object counts as engaged comes out: one that an
+//! event named together with the avatar, for [`ENGAGED`] after its effect. The avatar itself always
+//! does; that is for the caller to say.
 //!
 //! Bound: [`OBJECTS`]; one more takes the place of the one that ends first.
 
@@ -28,19 +29,26 @@ impl Engaged {
     pub fn handle_event(&mut self, own: Option<u32>, happening: &Happening) {
         let Some(own) = own else { return };
         let named = || {
-            happening.fields.iter().filter_map(|field| match field.value {
-                FieldValue::Object(object) => object,
-                _ => None,
-            })
+            happening
+                .fields
+                .iter()
+                .filter_map(|field| match field.value {
+                    FieldValue::Object(object) => object,
+                    _ => None,
+                })
         };
         if named().any(|object| object == own) {
-            named().filter(|&object| object != own).for_each(|object| self.engage(object, happening.effect + ENGAGED));
+            named()
+                .filter(|&object| object != own)
+                .for_each(|object| self.engage(object, happening.effect + ENGAGED));
         }
     }
 
     /// Whether `object` is engaged at `t`.
     pub fn is(&self, object: u32, t: GameTime) -> bool {
-        self.until.iter().any(|&(engaged, until)| engaged == object && t < until)
+        self.until
+            .iter()
+            .any(|&(engaged, until)| engaged == object && t < until)
     }
 
     /// Forgets all.
@@ -70,9 +78,13 @@ mod tests {
         engaged.handle_event(Some(1), &happening(1_000, &[Some(1), Some(7), None]));
         engaged.handle_event(Some(1), &happening(1_000, &[Some(8), Some(9)]));
         engaged.handle_event(None, &happening(1_000, &[Some(1), Some(10)]));
-        for (object, t, expected) in
-            [(7, 900, true), (7, 5_999, true), (7, 6_000, false), (8, 1_000, false), (10, 1_000, false)]
-        {
+        for (object, t, expected) in [
+            (7, 900, true),
+            (7, 5_999, true),
+            (7, 6_000, false),
+            (8, 1_000, false),
+            (10, 1_000, false),
+        ] {
             assert_eq!(engaged.is(object, ms(t)), expected, "{object} at {t}");
         }
         engaged.handle_event(Some(1), &happening(3_000, &[Some(7), Some(1)]));
@@ -83,16 +95,28 @@ mod tests {
     fn the_one_that_ends_first_makes_room() {
         let mut engaged = Engaged::default();
         for object in 0..=OBJECTS as u32 {
-            engaged.handle_event(Some(1_000), &happening(u64::from(object), &[Some(object), Some(1_000)]));
+            engaged.handle_event(
+                Some(1_000),
+                &happening(u64::from(object), &[Some(object), Some(1_000)]),
+            );
         }
         assert_eq!(engaged.until.len(), OBJECTS);
         assert!(!engaged.is(0, ms(0)) && engaged.is(1, ms(0)) && engaged.is(OBJECTS as u32, ms(0)));
     }
 
     fn happening(effect: u64, objects: &[Option<u32>]) -> Happening {
-        let field = |object: &Option<u32>| Named { name: "who".into(), value: FieldValue::Object(*object) };
+        let field = |object: &Option<u32>| Named {
+            name: "who".into(),
+            value: FieldValue::Object(*object),
+        };
         let fields = objects.iter().map(field).collect();
-        Happening { name: "hit".into(), t: ms(0), effect: ms(effect), late: false, fields }
+        Happening {
+            name: "hit".into(),
+            t: ms(0),
+            effect: ms(effect),
+            late: false,
+            fields,
+        }
     }
 
     fn ms(ms: u64) -> GameTime {

@@ -1,9 +1,10 @@
 //! What views are told.
 //!
-//! A view takes [`ViewEvent`]s in order and reads hot values (positions, gauges) directly from the client; it never sees a
-//! message, an alias or a component number. Everything that happens in a game carries `t`, the estimated room time at
-//! which it was told. For each id there is exactly one `Enter` and, when the object goes or the game connection ends,
-//! exactly one `Leave`; all else about it comes in between.
+//! A view takes [`ViewEvent`]s in order and reads hot values (positions, gauges) directly from the
+//! client; it never sees a message, an alias or a component number. Everything that happens in a
+//! game carries `t`, the estimated room time at which it was told. For each id there is exactly one
+//! `Enter` and, when the object goes or the game connection ends, exactly one `Leave`; all else
+//! about it comes in between.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,8 @@ use ambit_proto::timeline::Gauge;
 
 use super::model::{Chat, GameInfo, Player, Room};
 
-/// Something that a view may want to show. `request` is the number of the request that it answers, 0 for news.
+/// Something that a view may want to show. `request` is the number of the request that it answers,
+/// 0 for news.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewEvent {
     /// The state of the connections.
@@ -56,7 +58,8 @@ pub enum ViewEvent {
         request: u64,
         /// The room.
         room: RoomId,
-        /// Why: `"left"` if the player asked for it, else an error code (`"kicked"`, `"host_died"`...).
+        /// Why: `"left"` if the player asked for it, else an error code (`"kicked"`,
+        /// `"host_died"`...).
         code: String,
         /// Why, in words.
         message: String,
@@ -108,8 +111,9 @@ pub enum ViewEvent {
     },
     /// An object came into sight.
     Enter(Enter),
-    /// Something about an object has changed. May be dropped when nobody reads: the newest state can be read directly. Poses
-    /// are told only to a view that asks for them (`Client::watch`), and otherwise read.
+    /// Something about an object has changed. May be dropped when nobody reads: the newest state
+    /// can be read directly. Poses are told only to a view that asks for them (`Client::watch`),
+    /// and otherwise read.
     Update(Update),
     /// An object went out of sight.
     Leave {
@@ -184,11 +188,13 @@ pub struct Welcome {
 pub struct Started {
     /// The room.
     pub room: RoomId,
-    /// Where the game runs, as the ticket says: `"127.0.0.1:7777"`; an unspecified IP address stands for the lobby server's.
+    /// Where the game runs, as the ticket says: `"127.0.0.1:7777"`; an unspecified IP address
+    /// stands for the lobby server's.
     pub address: String,
     /// Whether the connection was there before and had broken.
     pub again: bool,
-    /// Which of the world's maps this is, from 0; another one than before: the player has gone through a gate.
+    /// Which of the world's maps this is, from 0; another one than before: the player has gone
+    /// through a gate.
     pub map_number: u32,
     /// Room time.
     pub t: GameTime,
@@ -249,8 +255,9 @@ pub struct Update {
     pub components: Vec<Named<Value>>,
 }
 
-/// Something happened; told on arrival, mostly ahead of its effect, so that a view can prepare for it. Objects that it
-/// names are in sight; for one that is about to come into sight it waits, until its effect time at most.
+/// Something happened; told on arrival, mostly ahead of its effect, so that a view can prepare for
+/// it. Objects that it names are in sight; for one that is about to come into sight it waits, until
+/// its effect time at most.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Happening {
     /// What.

@@ -1,17 +1,20 @@
-//! The client's half of a game connection: from a ticket to a running replica, and back after a break.
+//! The client's half of a game connection: from a ticket to a running replica, and back after a
+//! break.
 //!
-//! Tickets, what happens to the connection, messages, datagrams and the time go in; messages, datagrams and events come
-//! out of [`GameSession::poll_output`]. No socket and no clock.
+//! Tickets, what happens to the connection, messages, datagrams and the time go in; messages,
+//! datagrams and events come out of [`GameSession::poll_output`]. No socket and no clock.
 //!
 //! Invariants:
-//! 1. At most one game connection at a time; everything that belongs to it (link, clock, replica) goes with it, and its objects
-//!    leave before anything of the next one enters.
-//! 2. A connection that breaks is made again with a fresh ticket, with growing pauses, `game_attempts` times in a row; then
-//!    the player is told and stays in the lobby. A lobby that is away costs no attempt: without a ticket there is none.
+//! 1. At most one game connection at a time; everything that belongs to it (link, clock, replica)
+//!    goes with it, and its objects leave before anything of the next one enters.
+//! 2. A connection that breaks is made again with a fresh ticket, with growing pauses,
+//!    `game_attempts` times in a row; then the player is told and stays in the lobby. A lobby that
+//!    is away costs no attempt: without a ticket there is none.
 //! 3. Command numbers ascend over reconnects; where they begin depends on the client's seed.
-//! 4. A ticket of a later incarnation says that the room goes on at another host: the player goes there at once, and sees what is known of
-//!    the room until the first word from there. What is commanded meanwhile waits, and what was not confirmed is said again; unless
-//!    it is another map, where all that means nothing.
+//! 4. A ticket of a later incarnation says that the room goes on at another host: the player goes
+//!    there at once, and sees what is known of the room until the first word from there. What is
+//!    commanded meanwhile waits, and what was not confirmed is said again; unless it is another
+//!    map, where all that means nothing.
 //!
 //! Source: `proto/ambit/game.proto`; design, section 3.
 
@@ -50,8 +53,8 @@ const SETTLED: Duration = Duration::from_secs(10);
 const MOST_WAITING: usize = 64;
 /// Confirmed commands that wait to be asked for; more than are sent between two looks.
 const MOST_CONFIRMED: usize = 256;
-/// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a ping every 3 s
-/// at least.
+/// A game that was silent for this long is given up when the lobby offers a ticket: hosts answer a
+/// ping every 3 s at least.
 const SILENT: Duration = Duration::from_secs(5);
 
 /// What the game part wants done.
@@ -98,7 +101,8 @@ pub struct GameSession<F: Factory> {
     factory: F,
     attempts: u32,
     terms: Terms,
-    /// What the player holds, also while a broken connection is made anew; none if nothing is told of it.
+    /// What the player holds, also while a broken connection is made anew; none if nothing is told
+    /// of it.
     held: Option<Keymap>,
     /// Whether views are told of poses.
     watching: bool,
@@ -134,14 +138,17 @@ pub struct Out {
     is_moving: bool,
     /// What the host last said of commands, until it is asked for.
     commands: Option<pb::Commands>,
-    /// Commands that have arrived, and that nobody has asked for yet; the newest [`MOST_CONFIRMED`].
+    /// Commands that have arrived, and that nobody has asked for yet; the newest
+    /// [`MOST_CONFIRMED`].
     confirmed: VecDeque<u32>,
 }
 
 impl Out {
     /// Something fresh has come.
     pub fn hear_news(&mut self, now: LocalTime) {
-        let Some(before) = self.last_news.replace(now) else { return };
+        let Some(before) = self.last_news.replace(now) else {
+            return;
+        };
         self.stats.gaps.add(now.since(before));
         if std::mem::take(&mut self.is_moving) {
             self.stats.move_gaps.add(now.since(before));
@@ -178,7 +185,11 @@ impl<F: Factory> GameSession<F> {
             factory,
             attempts: config.game_attempts,
             terms: Terms {
-                mode: if config.light { Mode::Light } else { Mode::Full },
+                mode: if config.light {
+                    Mode::Light
+                } else {
+                    Mode::Full
+                },
                 render: config.render,
                 inputs: config.inputs,
                 predict: config.predict,
@@ -190,8 +201,10 @@ impl<F: Factory> GameSession<F> {
             // Another stream than the lobby part's, from the same seed.
             backoff: Backoff::new(PAUSES.0, PAUSES.1, !config.seed),
             last_id: 0,
-            // The numbers of two clients of a player, one after the other, are not to be taken for each other.
-            last_command: 1_000 * ((config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 1_000) as u32,
+            // The numbers of two clients of a player, one after the other, are not to be taken for
+            // each other.
+            last_command: 1_000
+                * ((config.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 1_000) as u32,
             started: false,
             incarnation: 0,
             map: 0,
@@ -243,24 +256,31 @@ impl<F: Factory> GameSession<F> {
     pub fn handle_no_ticket(&mut self, code: String, message: String) {
         if matches!(self.state, State::Out | State::Seeking { .. }) {
             self.state = State::Out;
-            self.view(ViewEvent::Connection(Connection::GameClosed { code, message }));
+            self.view(ViewEvent::Connection(Connection::GameClosed {
+                code,
+                message,
+            }));
         }
     }
 
-    /// The player is out of the room, or the session goes on elsewhere: the end of the game without another attempt. It is
-    /// the lobby that tells the host who has left; a `Leave` from here would throw out whoever took the session over.
+    /// The player is out of the room, or the session goes on elsewhere: the end of the game without
+    /// another attempt. It is the lobby that tells the host who has left; a `Leave` from here would
+    /// throw out whoever took the session over.
     pub fn leave(&mut self, now: LocalTime) {
         self.drop_play(now);
         match std::mem::replace(&mut self.state, State::Out) {
             State::Out | State::Seeking { .. } => {}
-            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => self.output(GameOutput::Close),
+            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => {
+                self.output(GameOutput::Close)
+            }
         }
         self.backoff.succeed();
         (self.started, self.held, self.incarnation) = (false, None, 0);
         (self.out.last_news, self.out.is_moving) = (None, false);
     }
 
-    /// Sends a command; if it is refused, an error event tells so under the number that this returns.
+    /// Sends a command; if it is refused, an error event tells so under the number that this
+    /// returns.
     pub fn command(&mut self, now: LocalTime, action: Action) -> Result<u32, CommandError> {
         if matches!(&action, Action::Custom(bytes) if bytes.len() > message::MAX_CUSTOM_BYTES) {
             return Err(CommandError::TooLong);
@@ -325,7 +345,10 @@ impl<F: Factory> GameSession<F> {
     pub fn handle_connected(&mut self, now: LocalTime) {
         match std::mem::replace(&mut self.state, State::Out) {
             State::Connecting(ticket) => {
-                let join = pb::Join { version: message::VERSION, ticket: ticket.ticket.clone() };
+                let join = pb::Join {
+                    version: message::VERSION,
+                    ticket: ticket.ticket.clone(),
+                };
                 self.send(Ask::Join(join));
                 self.state = State::Joining { ticket, since: now };
             }
@@ -335,11 +358,18 @@ impl<F: Factory> GameSession<F> {
 
     /// The connection is gone, or never came about.
     pub fn handle_closed(&mut self, now: LocalTime, ending: Ending) {
-        let (Ending::Broken(reason) | Ending::Busy { message: reason, .. } | Ending::Final { message: reason, .. }) =
-            ending;
+        let (Ending::Broken(reason)
+        | Ending::Busy {
+            message: reason, ..
+        }
+        | Ending::Final {
+            message: reason, ..
+        }) = ending;
         match self.state {
             State::Out | State::Seeking { .. } => {}
-            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => self.fail(now, reason),
+            State::Connecting(_) | State::Joining { .. } | State::Playing(_) => {
+                self.fail(now, reason)
+            }
         }
     }
 
@@ -356,9 +386,14 @@ impl<F: Factory> GameSession<F> {
                 let (code, message) = (protocol::name_of_error(&error), error.message);
                 self.end(now, code, message);
             }
-            (State::Playing(_), Some(Told::Commands(commands))) => self.out.commands = Some(commands),
+            (State::Playing(_), Some(Told::Commands(commands))) => {
+                self.out.commands = Some(commands)
+            }
             // By the player's own wish: the lobby's answer is under way, and tells the views.
-            (State::Joining { .. } | State::Playing(_), Some(Told::Out(pb::Out { reason: 0, .. }))) => self.leave(now),
+            (
+                State::Joining { .. } | State::Playing(_),
+                Some(Told::Out(pb::Out { reason: 0, .. })),
+            ) => self.leave(now),
             (State::Joining { .. } | State::Playing(_), Some(Told::Out(out))) => {
                 self.end(now, protocol::name_of_number(out.reason), out.message);
             }
@@ -383,7 +418,10 @@ impl<F: Factory> GameSession<F> {
             State::Joining { since, .. } if now >= *since + JOIN_TIMEOUT => {
                 self.output(GameOutput::Close);
                 let seconds = JOIN_TIMEOUT.as_secs();
-                self.fail(now, format!("the game host did not answer within {seconds} s"));
+                self.fail(
+                    now,
+                    format!("the game host did not answer within {seconds} s"),
+                );
             }
             State::Playing(play) => play.handle_timeout(now, &mut self.factory, &mut self.out),
             _ => {}
@@ -424,14 +462,18 @@ impl<F: Factory> GameSession<F> {
     /// What was counted so far.
     pub fn stats(&self) -> ClientStats {
         let rtt = self.play().and_then(Play::rtt).or(self.out.stats.rtt);
-        let mut stats = ClientStats { rtt, ..self.out.stats.clone() };
+        let mut stats = ClientStats {
+            rtt,
+            ..self.out.stats.clone()
+        };
         if let Some(play) = self.play() {
             stats.simulation.merge(&play.simulation_stats());
         }
         stats
     }
 
-    /// The numbers of commands that the host has confirmed since the last call: it has taken them, whatever becomes of it. Over reconnects.
+    /// The numbers of commands that the host has confirmed since the last call: it has taken them,
+    /// whatever becomes of it. Over reconnects.
     pub fn take_confirmed(&mut self) -> impl Iterator<Item = u32> {
         self.out.confirmed.drain(..)
     }
@@ -442,15 +484,26 @@ impl<F: Factory> GameSession<F> {
     }
 
     fn handle_joined(&mut self, now: LocalTime, joined: pb::Joined) {
-        let State::Joining { since, ticket } = &self.state else { return };
-        let (since, room, map_number, address) = (*since, ticket.room, ticket.map, ticket.address.clone());
+        let State::Joining { since, ticket } = &self.state else {
+            return;
+        };
+        let (since, room, map_number, address) =
+            (*since, ticket.room, ticket.map, ticket.address.clone());
         let rules = match Rules::try_from(joined) {
             Ok(rules) => rules,
             Err(bad) => return self.end(now, codes::BAD_MESSAGE.to_owned(), bad.to_string()),
         };
         self.drop_moved(now);
         let again = std::mem::replace(&mut self.started, true);
-        let mut play = Box::new(Play::new(now, since, rules, Terms { last_id: self.last_id, ..self.terms }));
+        let mut play = Box::new(Play::new(
+            now,
+            since,
+            rules,
+            Terms {
+                last_id: self.last_id,
+                ..self.terms
+            },
+        ));
         play.replica_mut().watch(self.watching);
         self.view(ViewEvent::Started(Started {
             room,
@@ -482,7 +535,10 @@ impl<F: Factory> GameSession<F> {
         (self.incarnation, self.map) = (ticket.incarnation, ticket.map);
         let (address, certificate_sha256) = (ticket.address.clone(), ticket.certificate_sha256);
         self.state = State::Connecting(ticket);
-        self.output(GameOutput::Connect { address, certificate_sha256 });
+        self.output(GameOutput::Connect {
+            address,
+            certificate_sha256,
+        });
     }
 
     /// The end of this connection, and perhaps a new attempt.
@@ -495,13 +551,23 @@ impl<F: Factory> GameSession<F> {
         if self.backoff.failures() > self.attempts {
             self.backoff.succeed();
             self.state = State::Out;
-            let message =
-                format!("{reason}; gave up after {} attempts: join the room again to try anew", self.attempts);
+            let message = format!(
+                "{reason}; gave up after {} attempts: join the room again to try anew",
+                self.attempts
+            );
             let code = codes::GAME_UNREACHABLE.to_owned();
-            return self.view(ViewEvent::Connection(Connection::GameClosed { code, message }));
+            return self.view(ViewEvent::Connection(Connection::GameClosed {
+                code,
+                message,
+            }));
         }
-        self.state = State::Seeking { ask_at: now + retry_in };
-        self.view(ViewEvent::Connection(Connection::GameBroken { reason, retry_in }));
+        self.state = State::Seeking {
+            ask_at: now + retry_in,
+        };
+        self.view(ViewEvent::Connection(Connection::GameBroken {
+            reason,
+            retry_in,
+        }));
     }
 
     /// The end of the game without another attempt, for a reason of the host's.
@@ -510,7 +576,10 @@ impl<F: Factory> GameSession<F> {
         self.held = None;
         self.state = State::Out;
         self.output(GameOutput::Close);
-        self.view(ViewEvent::Connection(Connection::GameClosed { code, message }));
+        self.view(ViewEvent::Connection(Connection::GameClosed {
+            code,
+            message,
+        }));
     }
 
     /// Takes what belongs to a connection that is over; the state stays for the caller to replace.

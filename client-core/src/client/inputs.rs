@@ -1,20 +1,24 @@
 //! When the controls are told: 20 times a second or 60, together with acknowledgements.
 //!
-//! Keys and the time go in; whether a datagram is due, and what it says of the keys, comes out. Every datagram that leaves
-//! while keys are told carries a sample of them, and all changes that are not known to have arrived ([`super::samples`]); it asks
-//! for an acknowledgement if there are such changes. As long as the same keys are held, and all is known, none asks for one. Once
-//! all are let go and the host knows, no more is said.
+//! Keys and the time go in; whether a datagram is due, and what it says of the keys, comes out.
+//! Every datagram that leaves while keys are told carries a sample of them, and all changes that
+//! are not known to have arrived ([`super::samples`]); it asks for an acknowledgement if there are
+//! such changes. As long as the same keys are held, and all is known, none asks for one. Once all
+//! are let go and the host knows, no more is said.
 //!
-//! Phase: the host writes once a tick, and what it writes wants an acknowledgement. When one is owed, a datagram of ours that is
-//! due soon ([`EARLY`]) leaves [`RIDE`] after the host was heard; while the host is heard, one that is due waits a little
-//! ([`SLACK`]) for the next tick to come in. So our datagrams fall into step with the host's ticks, half a tick behind them, and
-//! no acknowledgement needs a datagram of its own, in either direction and at either level: the link's and QUIC's wait 25 ms
-//! for one to ride on, ours for the datagram that leaves after 24, the host's for the tick that comes 26 later less the round trip.
+//! Phase: the host writes once a tick, and what it writes wants an acknowledgement. When one is
+//! owed, a datagram of ours that is due soon ([`EARLY`]) leaves [`RIDE`] after the host was heard;
+//! while the host is heard, one that is due waits a little ([`SLACK`]) for the next tick to come
+//! in. So our datagrams fall into step with the host's ticks, half a tick behind them, and no
+//! acknowledgement needs a datagram of its own, in either direction and at either level: the link's
+//! and QUIC's wait 25 ms for one to ride on, ours for the datagram that leaves after 24, the host's
+//! for the tick that comes 26 later less the round trip.
 //!
 //! A client that speaks more often than the host ticks does not wait: it goes by its own clock.
 //!
-//! Invariant: at 20 a second, [`EARLY`] to 50 ms and [`SLACK`] between two that these rules cause, but for one at once whenever the
-//! keys change; 20 a second at a host of 20 ticks, up to 30 at a faster one.
+//! Invariant: at 20 a second, [`EARLY`] to 50 ms and [`SLACK`] between two that these rules cause,
+//! but for one at once whenever the keys change; 20 a second at a host of 20 ticks, up to 30 at a
+//! faster one.
 
 use std::time::Duration;
 
@@ -29,8 +33,9 @@ use super::samples::Samples;
 
 /// By how much one may leave early to carry an acknowledgement.
 pub const EARLY: Duration = Duration::from_millis(25);
-/// How long after the host was heard one leaves that carries the acknowledgement: a little less than QUIC and the link wait, and
-/// as much as that allows, so that the host, too, need not wait longer for its next tick.
+/// How long after the host was heard one leaves that carries the acknowledgement: a little less
+/// than QUIC and the link wait, and as much as that allows, so that the host, too, need not wait
+/// longer for its next tick.
 pub const RIDE: Duration = Duration::from_millis(24);
 /// By how much one may leave late to meet the next tick: what ticks and lines are late by.
 pub const SLACK: Duration = Duration::from_millis(10);
@@ -75,7 +80,14 @@ impl Inputs {
     pub fn new(tick_hz: u32, rate: InputRate) -> Self {
         let (tick, every) = (Duration::from_secs(1) / tick_hz.max(1), rate.interval());
         let (samples, own) = (Samples::default(), OwnInputs::default());
-        Inputs { tick, every, telling: Telling::Silent, samples, own, told: None }
+        Inputs {
+            tick,
+            every,
+            telling: Telling::Silent,
+            samples,
+            own,
+            told: None,
+        }
     }
 
     /// From now on these are held.
@@ -110,27 +122,51 @@ impl Inputs {
         if self.telling == Telling::Silent {
             return None;
         }
-        let Some(told) = self.told.filter(|_| !self.samples.is_due()) else { return Some(LocalTime::ZERO) };
-        let slack = if self.every >= self.tick { SLACK } else { Duration::ZERO };
+        let Some(told) = self.told.filter(|_| !self.samples.is_due()) else {
+            return Some(LocalTime::ZERO);
+        };
+        let slack = if self.every >= self.tick {
+            SLACK
+        } else {
+            Duration::ZERO
+        };
         if line.owes_ack {
             // Of a host that ticks faster than we speak, no more than every other tick.
             let earliest = told + self.every.saturating_sub(EARLY.min(self.tick / 2));
-            return Some(earliest.max(line.heard + RIDE.min(self.tick / 2)).min(told + self.every + slack));
+            return Some(
+                earliest
+                    .max(line.heard + RIDE.min(self.tick / 2))
+                    .min(told + self.every + slack),
+            );
         }
         let steady = told.since(line.heard) < self.tick * STEADY_TICKS;
-        Some(told + if steady { self.every + slack } else { self.every })
+        Some(
+            told + if steady {
+                self.every + slack
+            } else {
+                self.every
+            },
+        )
     }
 
     /// Whether a datagram is due.
     pub fn is_due(&self, now: LocalTime, line: Line) -> bool {
-        self.next_deadline(line).is_some_and(|deadline| deadline <= now)
+        self.next_deadline(line)
+            .is_some_and(|deadline| deadline <= now)
     }
 
     /// A datagram has left, with what [`Inputs::next`] said; what the line was like before.
     pub fn note_sent(&mut self, now: LocalTime, seq: Seq, line: Line) {
         // One that has waited for a tick in vain does not put off those behind it.
-        let planned = self.told.filter(|_| !line.owes_ack).map(|told| told + self.every);
-        self.told = Some(planned.filter(|&planned| planned <= now && now <= planned + SLACK).unwrap_or(now));
+        let planned = self
+            .told
+            .filter(|_| !line.owes_ack)
+            .map(|told| told + self.every);
+        self.told = Some(
+            planned
+                .filter(|&planned| planned <= now && now <= planned + SLACK)
+                .unwrap_or(now),
+        );
         self.samples.note_sent(seq);
     }
 
@@ -152,7 +188,11 @@ impl Inputs {
 
     /// What is done, and no datagram has told yet: one may leave at `now`, and another one `then`.
     pub fn coming(&self, now: GameTime, then: GameTime) -> [Option<Sample>; 2] {
-        if self.telling == Telling::Silent { [None; 2] } else { self.samples.coming(now, then) }
+        if self.telling == Telling::Silent {
+            [None; 2]
+        } else {
+            self.samples.coming(now, then)
+        }
     }
 
     fn fall_silent(&mut self) {
@@ -209,7 +249,10 @@ mod tests {
             scene.inputs.hold(UP);
             scene.live(500, Some(phase));
             let told = scene.live(2_000, Some(phase));
-            assert!(told.iter().all(|ms| ms % 50 == (phase + 24) % 50), "phase {phase}: {told:?}");
+            assert!(
+                told.iter().all(|ms| ms % 50 == (phase + 24) % 50),
+                "phase {phase}: {told:?}"
+            );
             assert_eq!(told.len(), 40, "phase {phase}");
         }
     }
@@ -264,26 +307,44 @@ mod tests {
 
     impl Scene {
         fn new(hz: u32) -> Self {
-            let line = Line { owes_ack: false, heard: LocalTime::ZERO };
+            let line = Line {
+                owes_ack: false,
+                heard: LocalTime::ZERO,
+            };
             let inputs = Inputs::new(hz, InputRate::Hz20);
-            Scene { inputs, hz, now: 0, line, last: Seq(0), asks: false }
+            Scene {
+                inputs,
+                hz,
+                now: 0,
+                line,
+                last: Seq(0),
+                asks: false,
+            }
         }
 
-        /// When something was told; the host's ticks come in at `phase` and every tick after it, each wanting an
-        /// acknowledgement.
+        /// When something was told; the host's ticks come in at `phase` and every tick after it,
+        /// each wanting an acknowledgement.
         fn live(&mut self, ms: u64, phase: Option<u64>) -> Vec<u64> {
             let mut told = Vec::new();
             for now in self.now..self.now + ms {
                 let at = LocalTime::from_millis(now);
-                let ticks =
-                    |now: u64| (now + 50).saturating_sub(phase.unwrap_or_default()) * u64::from(self.hz) / 1_000;
+                let ticks = |now: u64| {
+                    (now + 50).saturating_sub(phase.unwrap_or_default()) * u64::from(self.hz)
+                        / 1_000
+                };
                 if phase.is_some() && now > 0 && ticks(now) != ticks(now - 1) {
-                    self.line = Line { owes_ack: true, heard: at };
+                    self.line = Line {
+                        owes_ack: true,
+                        heard: at,
+                    };
                 }
                 if self.inputs.is_due(at, self.line) {
                     told.push(now);
                     self.last = self.last.next();
-                    let input = self.inputs.next(GameTime::from_millis(now)).expect("it is due");
+                    let input = self
+                        .inputs
+                        .next(GameTime::from_millis(now))
+                        .expect("it is due");
                     self.asks = input.has_changes();
                     self.inputs.note_sent(at, self.last, self.line);
                     self.line.owes_ack = false;

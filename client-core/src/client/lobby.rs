@@ -1,13 +1,17 @@
 //! The client's half of the lobby protocol.
 //!
-//! What happens to the connection, messages, requests and the time go in; messages, events and what the game part has to
-//! know come out of [`LobbySession::poll_output`]. No socket and no clock: the owner opens and closes connections when told.
+//! What happens to the connection, messages, requests and the time go in; messages, events and what
+//! the game part has to know come out of [`LobbySession::poll_output`]. No socket and no clock: the
+//! owner opens and closes connections when told.
 //!
 //! Invariants:
-//! 1. Nothing but `Hello` is sent before `Welcome`; requests wait, in the order in which they were made.
-//! 2. Each request is told its end exactly once: an answer, an error, or the session's end for all of them.
-//! 3. A connection that breaks is called again with the resume token, with growing pauses, until `reconnect_for` is over.
-//!    What the server has ended on purpose (`Goodbye`) is not called again, nor is a server that could not be reached once.
+//! 1. Nothing but `Hello` is sent before `Welcome`; requests wait, in the order in which they were
+//!    made.
+//! 2. Each request is told its end exactly once: an answer, an error, or the session's end for all
+//!    of them.
+//! 3. A connection that breaks is called again with the resume token, with growing pauses, until
+//!    `reconnect_for` is over. What the server has ended on purpose (`Goodbye`) is not called
+//!    again, nor is a server that could not be reached once.
 //! 4. After a reconnect only requests that may be repeated are asked again.
 //!
 //! Source: `proto/ambit/world.proto`; design, section 3.
@@ -46,7 +50,8 @@ const MOST_SERVERS: usize = 64;
 pub enum Ending {
     /// It broke, or didn't come about; another attempt may fare better.
     Broken(String),
-    /// The server refused it for a reason that may pass: too many connections. A first attempt ends with that.
+    /// The server refused it for a reason that may pass: too many connections. A first attempt ends
+    /// with that.
     Busy {
         /// A stable name.
         code: String,
@@ -118,10 +123,12 @@ pub struct LobbySession {
     /// The members of that room, as far as they were told.
     roster: Vec<Player>,
     subscribed: bool,
-    /// Of a cluster: where the session can be resumed, and how often the server is asked whether it lives.
+    /// Of a cluster: where the session can be resumed, and how often the server is asked whether it
+    /// lives.
     servers: Vec<Server>,
     probe_every: Option<Duration>,
-    /// Where the present or the last call went, and the next one goes; the configured server where there is none.
+    /// Where the present or the last call went, and the next one goes; the configured server where
+    /// there is none.
     called: String,
     next: Option<Server>,
     state: State,
@@ -187,7 +194,10 @@ impl LobbySession {
         if !self.pending.has_room() {
             return Err(RequestError::TooMany);
         }
-        let longest = ClientToWorld { request: u64::MAX, body: Some(request.body()) };
+        let longest = ClientToWorld {
+            request: u64::MAX,
+            body: Some(request.body()),
+        };
         if longest.encoded_len() > MAX_TO_WORLD {
             return Err(RequestError::TooLong);
         }
@@ -197,7 +207,8 @@ impl LobbySession {
         Ok(self.ask(Question::Player(request)))
     }
 
-    /// Asks for another ticket to the game of the player's room; the answer is `Ticket` or `NoTicket`.
+    /// Asks for another ticket to the game of the player's room; the answer is `Ticket` or
+    /// `NoTicket`.
     pub fn request_ticket(&mut self) {
         if !self.is_closed() && !self.pending.asks_for_ticket() {
             self.ask(Question::Ticket);
@@ -222,7 +233,9 @@ impl LobbySession {
         if self.state != State::Connecting {
             return;
         }
-        self.state = State::Greeting { deadline: now + HELLO_TIMEOUT };
+        self.state = State::Greeting {
+            deadline: now + HELLO_TIMEOUT,
+        };
         let hello = pb::Hello {
             version: WORLD_VERSION,
             name: self.name.clone(),
@@ -230,7 +243,10 @@ impl LobbySession {
             agent: self.agent.clone(),
         };
         let request = self.pending.next_number();
-        self.outputs.push_back(LobbyOutput::Send(ClientToWorld { request, body: Some(Ask::Hello(hello)) }));
+        self.outputs.push_back(LobbyOutput::Send(ClientToWorld {
+            request,
+            body: Some(Ask::Hello(hello)),
+        }));
     }
 
     /// The connection is gone, or never came about.
@@ -238,14 +254,21 @@ impl LobbySession {
         match (self.state, ending) {
             (State::New | State::Pausing { .. } | State::Closed, _) => {}
             (_, Ending::Final { code, message }) => self.finish(code, message),
-            // A server that was never reached is not called again: whoever started this looks for the mistake now.
+            // A server that was never reached is not called again: whoever started this looks for
+            // the mistake now.
             (_, Ending::Busy { code, message }) => {
                 // It lives: the same one again.
-                let same = self.servers.iter().find(|server| server.address == self.called).cloned();
+                let same = self
+                    .servers
+                    .iter()
+                    .find(|server| server.address == self.called)
+                    .cloned();
                 self.break_off(now, &code, message);
                 self.next = same.or(self.next.take());
             }
-            (State::Connecting, Ending::Broken(reason)) => self.break_off(now, codes::COULD_NOT_CONNECT, reason),
+            (State::Connecting, Ending::Broken(reason)) => {
+                self.break_off(now, codes::COULD_NOT_CONNECT, reason)
+            }
             (_, Ending::Broken(reason)) => self.break_off(now, codes::CONNECTION_LOST, reason),
         }
     }
@@ -254,8 +277,12 @@ impl LobbySession {
     pub fn handle_message(&mut self, now: LocalTime, message: WorldToClient) {
         let request = message.request;
         match (self.state, message.body) {
-            (State::Greeting { .. }, Some(Told::Welcome(welcome))) => self.handle_welcome(now, welcome),
-            (State::Greeting { .. }, Some(Told::Error(error))) => self.handle_refused_hello(now, &error),
+            (State::Greeting { .. }, Some(Told::Welcome(welcome))) => {
+                self.handle_welcome(now, welcome)
+            }
+            (State::Greeting { .. }, Some(Told::Error(error))) => {
+                self.handle_refused_hello(now, &error)
+            }
             (State::Greeting { .. } | State::Ready, Some(Told::Goodbye(goodbye))) => {
                 self.finish(protocol::name_of_number(goodbye.code), goodbye.message);
             }
@@ -272,7 +299,11 @@ impl LobbySession {
             State::Greeting { deadline } if now >= deadline => {
                 self.outputs.push_back(LobbyOutput::Close);
                 let seconds = HELLO_TIMEOUT.as_secs();
-                self.break_off(now, codes::NO_ANSWER, format!("the server did not answer within {seconds} s"));
+                self.break_off(
+                    now,
+                    codes::NO_ANSWER,
+                    format!("the server did not answer within {seconds} s"),
+                );
             }
             _ => {}
         }
@@ -341,7 +372,11 @@ impl LobbySession {
         let room = welcome.room.map(RoomId);
         let lost = self.room.filter(|_| room.is_none());
         let grace = Duration::from_millis(welcome.grace_ms.into());
-        let why = why_seat_is_gone(welcome.resumed, self.broken_since.map(|since| now.since(since)), grace);
+        let why = why_seat_is_gone(
+            welcome.resumed,
+            self.broken_since.map(|since| now.since(since)),
+            grace,
+        );
         self.state = State::Ready;
         self.backoff.succeed();
         self.broken_since = None;
@@ -379,59 +414,96 @@ impl LobbySession {
     /// The game goes first, so that its objects have left when the views hear of the room.
     fn leave(&mut self, request: u64, room: RoomId, code: String, message: String) {
         self.outputs.push_back(LobbyOutput::OutOfRoom);
-        self.view(ViewEvent::Left { request, room, code, message });
+        self.view(ViewEvent::Left {
+            request,
+            room,
+            code,
+            message,
+        });
     }
 
     /// Of those that name no good certificate nothing is believed.
     pub(super) fn note_servers(&mut self, told: pb::Servers) {
-        self.probe_every = Some(Duration::from_millis(told.probe_ms.into())).filter(|every| *every > Duration::ZERO);
+        self.probe_every = Some(Duration::from_millis(told.probe_ms.into()))
+            .filter(|every| *every > Duration::ZERO);
         let named = told.servers.into_iter().take(MOST_SERVERS);
         let good = named.filter_map(|server| {
             let certificate_sha256 = server.certificate_sha256.try_into().ok()?;
-            Some(Server { address: server.address, certificate_sha256 })
+            Some(Server {
+                address: server.address,
+                certificate_sha256,
+            })
         });
         self.servers = good.collect();
     }
 
-    /// The one that was called last is not there: the next one of the cluster is asked, if there is one.
+    /// The one that was called last is not there: the next one of the cluster is asked, if there is
+    /// one.
     fn turn_to_next(&mut self) {
-        let last = self.servers.iter().position(|server| server.address == self.called);
+        let last = self
+            .servers
+            .iter()
+            .position(|server| server.address == self.called);
         let next = last.map_or(0, |last| last + 1) % self.servers.len().max(1);
         self.next = self.servers.get(next).cloned();
     }
 
     fn call(&mut self) {
         self.state = State::Connecting;
-        self.view(ViewEvent::Connection(Connection::Connecting { attempt: self.backoff.failures() + 1 }));
+        self.view(ViewEvent::Connection(Connection::Connecting {
+            attempt: self.backoff.failures() + 1,
+        }));
         self.outputs.push_back(LobbyOutput::Connect);
     }
 
     /// There is no connection: the end for a player who was never welcomed, a pause for others.
     fn break_off(&mut self, now: LocalTime, code: &str, reason: String) {
-        if self.player.is_none() { self.finish(code.to_owned(), reason) } else { self.pause(now, reason) }
+        if self.player.is_none() {
+            self.finish(code.to_owned(), reason)
+        } else {
+            self.pause(now, reason)
+        }
     }
 
     fn pause(&mut self, now: LocalTime, reason: String) {
         for (number, request) in self.pending.break_off() {
-            let message = format!("asked to {}, and the connection broke: unknown whether it was done", request.what());
-            self.error(About::Request(number), codes::CONNECTION_LOST.to_owned(), message);
+            let message = format!(
+                "asked to {}, and the connection broke: unknown whether it was done",
+                request.what()
+            );
+            self.error(
+                About::Request(number),
+                codes::CONNECTION_LOST.to_owned(),
+                message,
+            );
         }
         self.turn_to_next();
         let since = *self.broken_since.get_or_insert(now);
         let retry_in = self.backoff.fail();
         if now + retry_in >= since + self.reconnect_for {
-            let message = format!("{reason}; gave up after {} attempts", self.backoff.failures());
+            let message = format!(
+                "{reason}; gave up after {} attempts",
+                self.backoff.failures()
+            );
             return self.finish(codes::CONNECTION_LOST.to_owned(), message);
         }
-        self.state = State::Pausing { until: now + retry_in };
-        self.view(ViewEvent::Connection(Connection::Broken { reason, retry_in }));
+        self.state = State::Pausing {
+            until: now + retry_in,
+        };
+        self.view(ViewEvent::Connection(Connection::Broken {
+            reason,
+            retry_in,
+        }));
     }
 
     fn finish(&mut self, code: String, message: String) {
         if self.state == State::Closed {
             return;
         }
-        if matches!(self.state, State::Connecting | State::Greeting { .. } | State::Ready) {
+        if matches!(
+            self.state,
+            State::Connecting | State::Greeting { .. } | State::Ready
+        ) {
             self.outputs.push_back(LobbyOutput::Close);
         }
         self.state = State::Closed;
@@ -455,11 +527,20 @@ impl LobbySession {
     }
 
     fn send_pending(&mut self) {
-        self.outputs.extend(self.pending.take_unsent().into_iter().map(LobbyOutput::Send));
+        self.outputs.extend(
+            self.pending
+                .take_unsent()
+                .into_iter()
+                .map(LobbyOutput::Send),
+        );
     }
 
     fn error(&mut self, about: About, code: String, message: String) {
-        self.view(ViewEvent::Error(Failure { about, code, message }));
+        self.view(ViewEvent::Error(Failure {
+            about,
+            code,
+            message,
+        }));
     }
 
     fn view(&mut self, event: ViewEvent) {
@@ -467,7 +548,8 @@ impl LobbySession {
     }
 }
 
-/// What has become of the seat of a player who is back, and what to do; a server keeps sessions for `grace`, unless it is another one.
+/// What has become of the seat of a player who is back, and what to do; a server keeps sessions for
+/// `grace`, unless it is another one.
 fn why_seat_is_gone(resumed: bool, broken: Option<Duration>, grace: Duration) -> &'static str {
     if resumed {
         "the seat was given up while the connection was broken; join the room anew if it is still there"

@@ -1,7 +1,8 @@
 //! What the lobby tells, as plain values.
 //!
-//! The messages of `proto/ambit/world.proto` come in, and what is in them comes out with ids that cannot be mixed up; a
-//! number that this build does not know becomes a harmless default. No message type goes beyond the lobby part.
+//! The messages of `proto/ambit/world.proto` come in, and what is in them comes out with ids that
+//! cannot be mixed up; a number that this build does not know becomes a harmless default. No
+//! message type goes beyond the lobby part.
 
 use std::collections::BTreeMap;
 
@@ -118,7 +119,8 @@ pub struct Ticket {
     pub certificate_sha256: [u8; 32],
     /// What the host is shown.
     pub ticket: Vec<u8>,
-    /// How often the player's place has changed its host: a higher one than before says that the game goes on elsewhere.
+    /// How often the player's place has changed its host: a higher one than before says that the
+    /// game goes on elsewhere.
     pub incarnation: u32,
     /// Which of the world's maps the player is on, from 0.
     pub map: u32,
@@ -126,23 +128,65 @@ pub struct Ticket {
 
 impl From<pb::GameInfo> for GameInfo {
     fn from(game: pb::GameInfo) -> Self {
-        let pb::GameInfo { name, description, min_players, join_running } = game;
-        GameInfo { name, description, min_players, join_running }
+        let pb::GameInfo {
+            name,
+            description,
+            min_players,
+            join_running,
+        } = game;
+        GameInfo {
+            name,
+            description,
+            min_players,
+            join_running,
+        }
     }
 }
 
 impl From<pb::Room> for Room {
     fn from(room: pb::Room) -> Self {
-        let pb::Room { id, name, game, players, capacity, running, has_password, host, parameters } = room;
+        let pb::Room {
+            id,
+            name,
+            game,
+            players,
+            capacity,
+            running,
+            has_password,
+            host,
+            parameters,
+        } = room;
         let (id, host) = (RoomId(id), PlayerId(host));
-        Room { id, name, game, players, capacity, running, has_password, host, parameters }
+        Room {
+            id,
+            name,
+            game,
+            players,
+            capacity,
+            running,
+            has_password,
+            host,
+            parameters,
+        }
     }
 }
 
 impl From<pb::Player> for Player {
     fn from(player: pb::Player) -> Self {
-        let pb::Player { id, name, ready, host, connected } = player;
-        Player { id: PlayerId(id), name, ready, host, connected }
+        let pb::Player {
+            id,
+            name,
+            ready,
+            host,
+            connected,
+        } = player;
+        Player {
+            id: PlayerId(id),
+            name,
+            ready,
+            host,
+            connected,
+        }
     }
 }
 
@@ -153,7 +197,12 @@ impl From<pb::Chat> for Chat {
             pb::Channel::Room => Channel::Room,
             pb::Channel::Whisper => Channel::Whisper,
         };
-        Chat { channel, from: PlayerId(chat.from), from_name: chat.from_name, text: chat.text }
+        Chat {
+            channel,
+            from: PlayerId(chat.from),
+            from_name: chat.from_name,
+            text: chat.text,
+        }
     }
 }
 
@@ -166,10 +215,26 @@ impl TryFrom<pb::Ticket> for Ticket {
     type Error = BadTicket;
 
     fn try_from(ticket: pb::Ticket) -> Result<Self, BadTicket> {
-        let pb::Ticket { room, address, certificate_sha256, ticket, incarnation, map } = ticket;
+        let pb::Ticket {
+            room,
+            address,
+            certificate_sha256,
+            ticket,
+            incarnation,
+            map,
+        } = ticket;
         let length = certificate_sha256.len();
-        let certificate_sha256 = certificate_sha256.try_into().map_err(|_| BadTicket(length))?;
-        Ok(Ticket { room: RoomId(room), address, certificate_sha256, ticket, incarnation, map })
+        let certificate_sha256 = certificate_sha256
+            .try_into()
+            .map_err(|_| BadTicket(length))?;
+        Ok(Ticket {
+            room: RoomId(room),
+            address,
+            certificate_sha256,
+            ticket,
+            incarnation,
+            map,
+        })
     }
 }
 
@@ -179,13 +244,19 @@ mod tests {
 
     #[test]
     fn a_ticket_without_a_fingerprint_is_refused() {
-        let ticket = pb::Ticket { certificate_sha256: vec![0; 31], ..pb::Ticket::default() };
+        let ticket = pb::Ticket {
+            certificate_sha256: vec![0; 31],
+            ..pb::Ticket::default()
+        };
         assert_eq!(Ticket::try_from(ticket), Err(BadTicket(31)));
     }
 
     #[test]
     fn a_channel_that_this_build_does_not_know_reads_as_the_lobby() {
-        let chat = pb::Chat { channel: 99, ..pb::Chat::default() };
+        let chat = pb::Chat {
+            channel: 99,
+            ..pb::Chat::default()
+        };
         assert_eq!(Chat::from(chat).channel, Channel::Lobby);
     }
 }

@@ -1,11 +1,13 @@
-//! What the player did lately, and when it takes effect: what a prediction of the own avatar goes by.
+//! What the player did lately, and when it takes effect: what a prediction of the own avatar goes
+//! by.
 //!
-//! Samples of the controls go in as they leave, and the host's word about when it took them; what was done, in order, comes out.
-//! Where the host has not said so yet, the time of the effect is the one that is to be expected ([`Expected`]): as the host does it,
-//! what would press or release a control twice in one tick is for the next. What is held by ticks of the host says [`Presses`].
+//! Samples of the controls go in as they leave, and the host's word about when it took them; what
+//! was done, in order, comes out. Where the host has not said so yet, the time of the effect is the
+//! one that is to be expected ([`Expected`]): as the host does it, what would press or release a
+//! control twice in one tick is for the next. What is held by ticks of the host says [`Presses`].
 //!
-//! Invariant: times of samples rise strictly, those of effects never fall. Bounds: [`KEPT`] and `MOST`, but what holds at the
-//! beginning of that time stays known.
+//! Invariant: times of samples rise strictly, those of effects never fall. Bounds: [`KEPT`] and
+//! `MOST`, but what holds at the beginning of that time stays known.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,7 +16,8 @@ use ambit_proto::keymap::{Keymap, Sample, Strokes};
 use ambit_proto::message::Effect;
 use ambit_proto::time::GameTime;
 
-/// How far back it is known what was done: effects lie ahead of the game, and no correction reaches back that far.
+/// How far back it is known what was done: effects lie ahead of the game, and no correction reaches
+/// back that far.
 pub const KEPT: Duration = Duration::from_secs(2);
 /// Samples that are kept, at most: 60 a second.
 const MOST: usize = 128;
@@ -52,7 +55,8 @@ pub struct OwnInputs {
 }
 
 impl Expected {
-    /// The horizon of the first tick after the arrival of what is sampled at `at`, of those that were not heard of yet.
+    /// The horizon of the first tick after the arrival of what is sampled at `at`, of those that
+    /// were not heard of yet.
     pub fn effect(&self, at: GameTime) -> GameTime {
         let late = (at + self.way).since(self.stamp).as_micros();
         let ticks = late.div_ceil(self.tick.as_micros().max(1)).max(1);
@@ -74,8 +78,13 @@ impl OwnInputs {
     /// What the host has said; the newest first.
     pub fn handle_effects(&mut self, effects: &[Effect]) {
         for Effect { at, effect } in effects.iter().rev() {
-            let untold = self.samples.iter_mut().take_while(|(sample, _)| sample.at <= *at);
-            untold.filter(|(_, known)| known.is_none()).for_each(|(_, known)| *known = Some(*effect));
+            let untold = self
+                .samples
+                .iter_mut()
+                .take_while(|(sample, _)| sample.at <= *at);
+            untold
+                .filter(|(_, known)| known.is_none())
+                .for_each(|(_, known)| *known = Some(*effect));
         }
     }
 
@@ -92,35 +101,47 @@ impl OwnInputs {
     ) -> impl Iterator<Item = OwnInput> {
         let coming = coming.into_iter().flatten().map(|sample| (sample, None));
         let (mut latest, mut strokes) = (GameTime::ZERO, Strokes::default());
-        self.samples.iter().copied().chain(coming).map(move |(Sample { at, keys }, known)| {
-            let mut effect = latest.max(known.unwrap_or_else(|| expected.effect(at)));
-            if effect == latest && known.is_none() && !strokes.holds_for(keys) {
-                effect = (latest + expected.tick).whole_millis();
-            }
-            if effect > latest {
-                strokes.begin();
-            }
-            strokes.hold(keys);
-            latest = effect;
-            OwnInput { at, keys, effect, is_known: known.is_some() }
-        })
+        self.samples
+            .iter()
+            .copied()
+            .chain(coming)
+            .map(move |(Sample { at, keys }, known)| {
+                let mut effect = latest.max(known.unwrap_or_else(|| expected.effect(at)));
+                if effect == latest && known.is_none() && !strokes.holds_for(keys) {
+                    effect = (latest + expected.tick).whole_millis();
+                }
+                if effect > latest {
+                    strokes.begin();
+                }
+                strokes.hold(keys);
+                latest = effect;
+                OwnInput {
+                    at,
+                    keys,
+                    effect,
+                    is_known: known.is_some(),
+                }
+            })
     }
 }
 
-/// What is pressed from when on, as a tick of the host takes it: what is held, or went down in that tick, be it ever so shortly.
+/// What is pressed from when on, as a tick of the host takes it: what is held, or went down in that
+/// tick, be it ever so shortly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Presses(Vec<(GameTime, Keymap)>);
 
 impl Presses {
     /// By these inputs, the oldest first, at a host whose ticks are `tick` apart.
     pub fn by(inputs: impl IntoIterator<Item = OwnInput>, tick: Duration) -> Self {
-        let (mut held, mut strokes): (Vec<(GameTime, Keymap)>, _) = (Vec::new(), Strokes::default());
+        let (mut held, mut strokes): (Vec<(GameTime, Keymap)>, _) =
+            (Vec::new(), Strokes::default());
         for OwnInput { keys, effect, .. } in inputs {
             if held.last().is_some_and(|(last, _)| *last == effect) {
                 held.pop();
             } else {
                 // What was only tapped is over at the next tick.
-                if let Some((last, _)) = held.last().filter(|_| strokes.pressed() != strokes.held()) {
+                if let Some((last, _)) = held.last().filter(|_| strokes.pressed() != strokes.held())
+                {
                     held.push((effect.min(*last + tick), strokes.held()));
                 }
                 strokes.begin();
@@ -152,12 +173,33 @@ mod tests {
             inputs.note(sample(at));
         }
         // Ticks at 950, 1000, 1050 ...; 30 ms to the host.
-        assert_eq!(told(&inputs), [(1_010, 1_200, false), (1_055, 1_250, false), (1_090, 1_300, false)]);
+        assert_eq!(
+            told(&inputs),
+            [
+                (1_010, 1_200, false),
+                (1_055, 1_250, false),
+                (1_090, 1_300, false)
+            ]
+        );
         inputs.handle_effects(&[effect(1_055, 1_300), effect(1_010, 1_200)]);
-        assert_eq!(told(&inputs), [(1_010, 1_200, true), (1_055, 1_300, true), (1_090, 1_300, false)]);
+        assert_eq!(
+            told(&inputs),
+            [
+                (1_010, 1_200, true),
+                (1_055, 1_300, true),
+                (1_090, 1_300, false)
+            ]
+        );
         // What is told again changes nothing.
         inputs.handle_effects(&[effect(1_090, 1_350), effect(1_055, 1_300)]);
-        assert_eq!(told(&inputs), [(1_010, 1_200, true), (1_055, 1_300, true), (1_090, 1_350, true)]);
+        assert_eq!(
+            told(&inputs),
+            [
+                (1_010, 1_200, true),
+                (1_055, 1_300, true),
+                (1_090, 1_350, true)
+            ]
+        );
     }
 
     #[test]
@@ -166,7 +208,10 @@ mod tests {
         for at in [1_000, 2_000, 3_000, 4_500] {
             inputs.note(sample(at));
         }
-        assert_eq!(told(&inputs).iter().map(|told| told.0).collect::<Vec<_>>(), [2_000, 3_000, 4_500]);
+        assert_eq!(
+            told(&inputs).iter().map(|told| told.0).collect::<Vec<_>>(),
+            [2_000, 3_000, 4_500]
+        );
         for ms in 0..500 {
             inputs.note(sample(5_000 + ms));
         }
@@ -177,18 +222,40 @@ mod tests {
     fn a_second_tap_is_expected_a_tick_later() {
         let mut inputs = OwnInputs::default();
         for (at, keys) in [(1_001, 1), (1_003, 0), (1_005, 1)] {
-            inputs.note(Sample { at: GameTime::from_millis(at), keys: Keymap(keys) });
+            inputs.note(Sample {
+                at: GameTime::from_millis(at),
+                keys: Keymap(keys),
+            });
         }
-        assert_eq!(told(&inputs), [(1_001, 1_200, false), (1_003, 1_200, false), (1_005, 1_250, false)]);
+        assert_eq!(
+            told(&inputs),
+            [
+                (1_001, 1_200, false),
+                (1_003, 1_200, false),
+                (1_005, 1_250, false)
+            ]
+        );
     }
 
     #[test]
     fn a_tap_is_pressed_for_a_tick_and_what_is_held_until_it_is_let_go() {
         let input = |effect, keys| {
             let effect = GameTime::from_millis(effect);
-            OwnInput { at: effect, keys: Keymap(keys), effect, is_known: true }
+            OwnInput {
+                at: effect,
+                keys: Keymap(keys),
+                effect,
+                is_known: true,
+            }
         };
-        let inputs = [input(200, 2), input(300, 3), input(300, 2), input(350, 0), input(400, 4), input(400, 0)];
+        let inputs = [
+            input(200, 2),
+            input(300, 3),
+            input(300, 2),
+            input(350, 0),
+            input(400, 4),
+            input(400, 0),
+        ];
         let held = Presses::by(inputs, Duration::from_millis(50));
         let pressed = [199, 200, 299, 300, 349, 350, 399, 400, 449, 450, 900];
         let pressed = pressed.map(|ms| held.at(GameTime::from_millis(ms)).0);
@@ -196,20 +263,34 @@ mod tests {
     }
 
     fn told(inputs: &OwnInputs) -> Vec<(u64, u64, bool)> {
-        inputs.iter(expected()).map(|input| (input.at.millis(), input.effect.millis(), input.is_known)).collect()
+        inputs
+            .iter(expected())
+            .map(|input| (input.at.millis(), input.effect.millis(), input.is_known))
+            .collect()
     }
 
     /// Ticks at 950, 1000, 1050 ...; 30 ms to the host.
     fn expected() -> Expected {
         let ms = Duration::from_millis;
-        Expected { way: ms(30), stamp: GameTime::from_millis(950), tick: ms(50), delay: ms(150) }
+        Expected {
+            way: ms(30),
+            stamp: GameTime::from_millis(950),
+            tick: ms(50),
+            delay: ms(150),
+        }
     }
 
     fn sample(ms: u64) -> Sample {
-        Sample { at: GameTime::from_millis(ms), keys: Keymap(1) }
+        Sample {
+            at: GameTime::from_millis(ms),
+            keys: Keymap(1),
+        }
     }
 
     fn effect(at: u64, effect: u64) -> Effect {
-        Effect { at: GameTime::from_millis(at), effect: GameTime::from_millis(effect) }
+        Effect {
+            at: GameTime::from_millis(at),
+            effect: GameTime::from_millis(effect),
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! The questions to the lobby that have no answer yet.
 //!
-//! Questions go in and get numbers; the messages to send come out, and with an answer's number whose question it was.
-//! Invariant: a question leaves this table exactly once, by its answer, by a break that makes its fate unknown, or by the end
-//! of the session. Bound: [`PENDING`] of the player's, and one of each other kind.
+//! Questions go in and get numbers; the messages to send come out, and with an answer's number
+//! whose question it was. Invariant: a question leaves this table exactly once, by its answer, by a
+//! break that makes its fate unknown, or by the end of the session. Bound: [`PENDING`] of the
+//! player's, and one of each other kind.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ use ambit_proto::control::world::{self as pb, ClientToWorld};
 
 use super::request::Request;
 
-/// Requests of the player's without an answer, at most; more are refused, since a server that answers nothing needs no more
-/// questions.
+/// Requests of the player's without an answer, at most; more are refused, since a server that
+/// answers nothing needs no more questions.
 pub const PENDING: usize = 64;
 
 /// A question, and who wants to know.
@@ -54,7 +55,13 @@ impl Pending {
     /// Takes a question; it is to be sent.
     pub fn add(&mut self, question: Question) -> u64 {
         let number = self.next_number();
-        self.questions.insert(number, Asked { question, sent: false });
+        self.questions.insert(
+            number,
+            Asked {
+                question,
+                sent: false,
+            },
+        );
         number
     }
 
@@ -65,12 +72,15 @@ impl Pending {
 
     /// Whether the game part has asked for a ticket.
     pub fn asks_for_ticket(&self) -> bool {
-        self.questions.values().any(|asked| asked.question == Question::Ticket)
+        self.questions
+            .values()
+            .any(|asked| asked.question == Question::Ticket)
     }
 
     /// Whether the list of rooms will come anyway.
     pub fn asks_for_rooms(&self) -> bool {
-        let lists = |asked: &Asked| matches!(asked.question, Question::Player(Request::ListRooms { .. }));
+        let lists =
+            |asked: &Asked| matches!(asked.question, Question::Player(Request::ListRooms { .. }));
         self.questions.values().any(lists)
     }
 
@@ -85,17 +95,25 @@ impl Pending {
             .collect()
     }
 
-    /// The connection broke: what may be repeated is to be sent again. Returns the others of the player's, of which
-    /// nobody knows whether they were carried out.
+    /// The connection broke: what may be repeated is to be sent again. Returns the others of the
+    /// player's, of which nobody knows whether they were carried out.
     pub fn break_off(&mut self) -> Vec<(u64, Request)> {
         let mut unknown = Vec::new();
         for (number, Asked { question, sent }) in std::mem::take(&mut self.questions) {
             match question {
                 // Whoever asked will ask again.
                 Question::Ticket | Question::Subscription => {}
-                Question::Player(request) if sent && !request.may_repeat() => unknown.push((number, request)),
+                Question::Player(request) if sent && !request.may_repeat() => {
+                    unknown.push((number, request))
+                }
                 question @ Question::Player(_) => {
-                    self.questions.insert(number, Asked { question, sent: false });
+                    self.questions.insert(
+                        number,
+                        Asked {
+                            question,
+                            sent: false,
+                        },
+                    );
                 }
             }
         }
@@ -114,7 +132,10 @@ fn message(request: u64, question: &Question) -> ClientToWorld {
         Question::Ticket => Body::RequestTicket(pb::RequestTicket {}),
         Question::Subscription => Body::ListRooms(pb::ListRooms { subscribe: true }),
     };
-    ClientToWorld { request, body: Some(body) }
+    ClientToWorld {
+        request,
+        body: Some(body),
+    }
 }
 
 #[cfg(test)]
@@ -124,7 +145,10 @@ mod tests {
     #[test]
     fn a_question_is_sent_once_and_answered_once() {
         let mut pending = Pending::default();
-        let (first, second) = (pending.add(Question::Player(Request::StartRoom)), pending.add(Question::Ticket));
+        let (first, second) = (
+            pending.add(Question::Player(Request::StartRoom)),
+            pending.add(Question::Ticket),
+        );
         assert_eq!(numbers(&pending.take_unsent()), [first, second]);
         assert!(pending.take_unsent().is_empty());
         assert_eq!(pending.answered(second), Some(Question::Ticket));

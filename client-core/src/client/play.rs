@@ -1,12 +1,14 @@
 //! A running game: link, clock and replica of one game connection.
 //!
-//! Datagrams, commands and the time go in; datagrams and view events come out in [`Out`]. No socket, no clock.
+//! Datagrams, commands and the time go in; datagrams and view events come out in [`Out`]. No
+//! socket, no clock.
 //!
-//! The order of a datagram is pongs, records, poses, messages: what is late is judged by the newest clock, a pose finds the
-//! object that came along with it, and so does an event. A datagram leaves every 16 ms at most.
+//! The order of a datagram is pongs, records, poses, messages: what is late is judged by the newest
+//! clock, a pose finds the object that came along with it, and so does an event. A datagram leaves
+//! every 16 ms at most.
 //!
-//! A block of the link's is the map: what stands around and never moves. One that makes no sense is counted, and there is
-//! none.
+//! A block of the link's is the map: what stands around and never moves. One that makes no sense is
+//! counted, and there is none.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,11 +44,13 @@ use crate::replica::{Applied, Arrival, Mode, Replica, Section};
 
 /// Datagrams leave no closer together than this: a held click steers at 60 Hz at most.
 const PACE: Duration = Duration::from_millis(16);
-/// No deadline is nearer than this: a clock that is being slewed may reach a room time a little later than expected.
+/// No deadline is nearer than this: a clock that is being slewed may reach a room time a little
+/// later than expected.
 const NAP: Duration = Duration::from_millis(1);
 /// A click or a cast that has not arrived by then is not what the player wants any more.
 const COMMAND_USEFUL: Duration = Duration::from_secs(1);
-/// Commands of which it is known what they were, for the words of a refusal: more than a server takes in a second.
+/// Commands of which it is known what they were, for the words of a refusal: more than a server
+/// takes in a second.
 const COMMANDS_KNOWN: usize = 64;
 
 /// How this client plays, whatever the game.
@@ -100,7 +104,8 @@ impl<V> Play<V> {
         let mut clock = ClockEstimate::new();
         // The join was a ping, too: the host's clock showed `rules.now` at some time in between.
         clock.handle_pong(asked, rules.now.micros(), rules.now.micros(), now);
-        let mut replica = Replica::new(rules.schema.clone(), rules.delay, terms.last_id, terms.mode);
+        let mut replica =
+            Replica::new(rules.schema.clone(), rules.delay, terms.last_id, terms.mode);
         let simulated = Simulated::new(&rules, terms.predict, &mut replica);
         Play {
             link: Link::new(LinkConfig::client()),
@@ -126,26 +131,40 @@ impl<V> Play<V> {
     }
 
     /// Puts a command on its way.
-    pub fn command(&mut self, now: LocalTime, mut command: Command, out: &mut Out) -> Result<(), CommandError> {
+    pub fn command(
+        &mut self,
+        now: LocalTime,
+        mut command: Command,
+        out: &mut Out,
+    ) -> Result<(), CommandError> {
         let useful_until = match command.action {
             Action::Move { .. } | Action::Cast { .. } => Some(now + COMMAND_USEFUL),
             Action::Keys(_) | Action::Custom(_) => None,
         };
         let message = Bytes::from(wire::encode(&mut command));
-        self.link.send_reliable(now, message, useful_until).map_err(|QueueFull| CommandError::TooMany)?;
+        self.link
+            .send_reliable(now, message, useful_until)
+            .map_err(|QueueFull| CommandError::TooMany)?;
         out.stats.commands += 1;
-        self.open.push_back((command.number, useful_until.unwrap_or(LocalTime::MAX)));
+        self.open
+            .push_back((command.number, useful_until.unwrap_or(LocalTime::MAX)));
         if self.commands.len() == COMMANDS_KNOWN {
             self.commands.pop_front();
         }
-        self.commands.push_back((command.number, in_words(&command.action, &self.rules.schema)));
+        self.commands.push_back((
+            command.number,
+            in_words(&command.action, &self.rules.schema),
+        ));
         self.flush(now, out);
         Ok(())
     }
 
     /// The commands that the host has not confirmed and that are still of use, oldest first.
     pub fn unconfirmed(&self, now: LocalTime) -> Vec<Command> {
-        self.link.unconfirmed(now).filter_map(|message| wire::decode(message).ok()).collect()
+        self.link
+            .unconfirmed(now)
+            .filter_map(|message| wire::decode(message).ok())
+            .collect()
     }
 
     /// From now on these keys are held, and the host is told so.
@@ -175,7 +194,9 @@ impl<V> Play<V> {
         self.note_confirmed(now, out);
         self.poll_link(now, out);
         let room_now = self.clock.room_time(now);
-        match body.map(|body| body.map_or(Ok(()), |body| self.handle_body(now, room_now, body, out))) {
+        match body
+            .map(|body| body.map_or(Ok(()), |body| self.handle_body(now, room_now, body, out)))
+        {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => out.stats.malformed += 1,
         }
@@ -190,7 +211,12 @@ impl<V> Play<V> {
     }
 
     /// Some deadline has passed.
-    pub fn handle_timeout(&mut self, now: LocalTime, factory: &mut impl Factory<View = V>, out: &mut Out) {
+    pub fn handle_timeout(
+        &mut self,
+        now: LocalTime,
+        factory: &mut impl Factory<View = V>,
+        out: &mut Out,
+    ) {
         self.link.handle_timeout(now);
         self.poll_link(now, out);
         self.advance(now, factory, out);
@@ -202,15 +228,33 @@ impl<V> Play<V> {
     pub fn next_deadline(&self) -> Option<LocalTime> {
         let (now, room_now) = self.seen;
         let paced = self.last_sent.map_or(LocalTime::ZERO, |sent| sent + PACE);
-        let link = self.link.next_deadline().into_iter().chain(self.uplinks.next_deadline(self.line())).min();
+        let link = self
+            .link
+            .next_deadline()
+            .into_iter()
+            .chain(self.uplinks.next_deadline(self.line()))
+            .min();
         let link = link.map(|deadline| deadline.max(paced));
-        let simulated = self.simulated.next_due().map(|shown| shown + self.replica.lag().at(room_now));
-        let effects = self.happenings.next_due().into_iter().chain(self.replica.next_due()).chain(simulated).min();
+        let simulated = self
+            .simulated
+            .next_due()
+            .map(|shown| shown + self.replica.lag().at(room_now));
+        let effects = self
+            .happenings
+            .next_due()
+            .into_iter()
+            .chain(self.replica.next_due())
+            .chain(simulated)
+            .min();
         let effects = effects.map(|effect| now + effect.since(room_now));
-        link.into_iter().chain(effects).min().map(|deadline| deadline.max(now + NAP))
+        link.into_iter()
+            .chain(effects)
+            .min()
+            .map(|deadline| deadline.max(now + NAP))
     }
 
-    /// Takes everything out of sight, for good, and adds up what was counted. The last object id that was given away.
+    /// Takes everything out of sight, for good, and adds up what was counted. The last object id
+    /// that was given away.
     pub fn close(&mut self, now: LocalTime, out: &mut Out) -> u32 {
         self.happenings.clear();
         self.engaged.clear();
@@ -234,16 +278,29 @@ impl<V> Play<V> {
     pub fn age(&self, now: LocalTime) -> Option<Duration> {
         let room_now = self.room_time(now);
         let stamp = self.newest_stamp?;
-        self.replica.seen().any(|object| object.moves(room_now)).then(|| room_now.since(stamp))
+        self.replica
+            .seen()
+            .any(|object| object.moves(room_now))
+            .then(|| room_now.since(stamp))
     }
 
-    /// Adds the age of each object in sight to `ages`, if the avatar is in sight and anything moves.
+    /// Adds the age of each object in sight to `ages`, if the avatar is in sight and anything
+    /// moves.
     pub fn sample_ages(&self, now: LocalTime, ages: &mut AgeByClass) {
         let t = self.room_time(now);
-        let Some((newest, own)) = self.newest_stamp.zip(self.replica.own()) else { return };
-        let Some(here) = own.position(t).filter(|_| self.replica.seen().any(|object| object.moves(t))) else { return };
+        let Some((newest, own)) = self.newest_stamp.zip(self.replica.own()) else {
+            return;
+        };
+        let Some(here) = own
+            .position(t)
+            .filter(|_| self.replica.seen().any(|object| object.moves(t)))
+        else {
+            return;
+        };
         for object in self.replica.seen() {
-            let Some(place) = object.position(t) else { continue };
+            let Some(place) = object.position(t) else {
+                continue;
+            };
             let class = if object.is_own() || self.engaged.is(object.id, t) {
                 Class::Engaged
             } else if here.ground_distance(place) <= object.freshness().near_m {
@@ -251,8 +308,11 @@ impl<V> Play<V> {
             } else {
                 Class::Far
             };
-            // Of what was told to rest nobody says more until it sets out; that it moves is then our own physics' word.
-            let unforeseen = object.last_pose().filter(|_| object.moves(t) && !object.was_told_to_rest());
+            // Of what was told to rest nobody says more until it sets out; that it moves is then
+            // our own physics' word.
+            let unforeseen = object
+                .last_pose()
+                .filter(|_| object.moves(t) && !object.was_told_to_rest());
             ages.add(class, t.since(unforeseen.unwrap_or(newest)));
         }
     }
@@ -268,8 +328,8 @@ impl<V> Play<V> {
         (ping_ms > 0.0).then(|| Duration::from_secs_f32(ping_ms / 1_000.0))
     }
 
-    /// What the player did in the last [`KEPT`](super::own_inputs::KEPT), oldest first, and when it takes effect; before the first, nothing
-    /// was held, or what it was is long past.
+    /// What the player did in the last [`KEPT`](super::own_inputs::KEPT), oldest first, and when it
+    /// takes effect; before the first, nothing was held, or what it was is long past.
     pub fn own_inputs(&self) -> impl Iterator<Item = OwnInput> {
         self.uplinks.inputs.own().iter(self.expected())
     }
@@ -277,9 +337,15 @@ impl<V> Play<V> {
     /// What the player presses, by ticks of the host, as far as that is known or to be expected.
     fn presses(&self, now: LocalTime, room_now: GameTime) -> Presses {
         let expected = self.expected();
-        let next = room_now + self.last_sent.map_or(Duration::ZERO, |sent| (sent + PACE).since(now));
+        let next = room_now
+            + self
+                .last_sent
+                .map_or(Duration::ZERO, |sent| (sent + PACE).since(now));
         let coming = self.uplinks.inputs.coming(next, next + PACE);
-        Presses::by(self.uplinks.inputs.own().iter_with(expected, coming), expected.tick)
+        Presses::by(
+            self.uplinks.inputs.own().iter_with(expected, coming),
+            expected.tick,
+        )
     }
 
     fn expected(&self) -> Expected {
@@ -291,7 +357,8 @@ impl<V> Play<V> {
         }
     }
 
-    /// How far the estimated room time may be off, if the ways to the host and back take different times.
+    /// How far the estimated room time may be off, if the ways to the host and back take different
+    /// times.
     pub fn clock_uncertainty(&self) -> Duration {
         self.clock.uncertainty()
     }
@@ -336,12 +403,16 @@ impl<V> Play<V> {
         self.last_heard
     }
 
-    /// What is still of use and waits no more has arrived. Of what is of no use any more nobody knows.
+    /// What is still of use and waits no more has arrived. Of what is of no use any more nobody
+    /// knows.
     fn note_confirmed(&mut self, now: LocalTime, out: &mut Out) {
         if self.open.is_empty() {
             return;
         }
-        let queued = self.link.unconfirmed(LocalTime::ZERO).filter_map(|message| wire::decode::<Command>(message).ok());
+        let queued = self
+            .link
+            .unconfirmed(LocalTime::ZERO)
+            .filter_map(|message| wire::decode::<Command>(message).ok());
         let mut queued = queued.map(|command| command.number).peekable();
         self.open.retain(|&(number, useful_until)| {
             let waits = queued.next_if_eq(&number).is_some();
@@ -355,8 +426,14 @@ impl<V> Play<V> {
     fn poll_link(&mut self, now: LocalTime, out: &mut Out) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                LinkEvent::Pong { sent, received_by_peer, sent_by_peer, arrived } => {
-                    self.clock.handle_pong(sent, received_by_peer, sent_by_peer, arrived);
+                LinkEvent::Pong {
+                    sent,
+                    received_by_peer,
+                    sent_by_peer,
+                    arrived,
+                } => {
+                    self.clock
+                        .handle_pong(sent, received_by_peer, sent_by_peer, arrived);
                 }
                 LinkEvent::Message(message) => self.messages.push(message),
                 LinkEvent::Acked(seq) => self.uplinks.handle_acked(seq),
@@ -371,10 +448,19 @@ impl<V> Play<V> {
 
     /// Each hundredth of the map at most once.
     fn tell_progress(&mut self, now: LocalTime, out: &mut Out) {
-        let Some(ChunkProgress { received, total }) = self.link.block_arriving() else { return };
+        let Some(ChunkProgress { received, total }) = self.link.block_arriving() else {
+            return;
+        };
         let hundredths = 100 * received / total.max(1);
         if self.map_told.replace(hundredths) != Some(hundredths) {
-            view(out, ViewEvent::MapProgress { t: self.clock.room_time(now), received, total });
+            view(
+                out,
+                ViewEvent::MapProgress {
+                    t: self.clock.room_time(now),
+                    received,
+                    total,
+                },
+            );
         }
     }
 
@@ -383,7 +469,14 @@ impl<V> Play<V> {
             Ok(map) => {
                 let map = Arc::new(map);
                 self.map = Some(map.clone());
-                view(out, ViewEvent::Map { t: self.clock.room_time(now), map, bytes: block.len() });
+                view(
+                    out,
+                    ViewEvent::Map {
+                        t: self.clock.room_time(now),
+                        map,
+                        bytes: block.len(),
+                    },
+                );
             }
             Err(_) => out.stats.malformed += 1,
         }
@@ -396,14 +489,27 @@ impl<V> Play<V> {
         body: Reader<'_>,
         out: &mut Out,
     ) -> Result<(), WireError> {
-        let number = self.link.received_number().expect("a datagram was received");
-        let context = BodyContext { schema: &self.rules.schema, delay: self.rules.delay, near: room_now };
-        let Some(body) = read_body(body, &context).inspect_err(|_| self.miss_poses(number))? else { return Ok(()) };
+        let number = self
+            .link
+            .received_number()
+            .expect("a datagram was received");
+        let context = BodyContext {
+            schema: &self.rules.schema,
+            delay: self.rules.delay,
+            near: room_now,
+        };
+        let Some(body) = read_body(body, &context).inspect_err(|_| self.miss_poses(number))? else {
+            return Ok(());
+        };
         if self.newest_stamp.is_none_or(|newest| body.stamp > newest) {
             self.newest_stamp = Some(body.stamp);
             out.hear_news(now);
         }
-        let arrival = Arrival { number, stamp: body.stamp, now: room_now };
+        let arrival = Arrival {
+            number,
+            stamp: body.stamp,
+            now: room_now,
+        };
         for record in &body.records {
             if let Record::Effects(effects) = record {
                 self.uplinks.inputs.handle_effects(effects);
@@ -419,7 +525,8 @@ impl<V> Play<V> {
             self.handle_poses(arrival, &body.poses, out);
         }
         self.replica.hear(arrival);
-        self.playout.hear(room_now, arrival.number, body.stamp, !body.poses.is_empty());
+        self.playout
+            .hear(room_now, arrival.number, body.stamp, !body.poses.is_empty());
         Ok(())
     }
 
@@ -429,10 +536,17 @@ impl<V> Play<V> {
         self.uplinks.lose_track(number);
     }
 
-    /// What cannot be read is told to the host, which took it for known when the link confirmed the datagram.
+    /// What cannot be read is told to the host, which took it for known when the link confirmed the
+    /// datagram.
     fn handle_poses(&mut self, arrival: Arrival, poses: &[u8], out: &mut Out) {
         out.stats.pose_datagrams += 1;
-        let Section { applied, shown, late, stale, end } = self.replica.apply_poses(arrival, poses);
+        let Section {
+            applied,
+            shown,
+            late,
+            stale,
+            end,
+        } = self.replica.apply_poses(arrival, poses);
         out.stats.poses += applied;
         out.stats.stale_poses += stale;
         self.count_updates(shown, late, out);
@@ -447,30 +561,54 @@ impl<V> Play<V> {
         }
     }
 
-    fn handle_message(&mut self, room_now: GameTime, message: &[u8], out: &mut Out) -> Result<(), WireError> {
+    fn handle_message(
+        &mut self,
+        room_now: GameTime,
+        message: &[u8],
+        out: &mut Out,
+    ) -> Result<(), WireError> {
         let notice = wire::decode::<Notice>(message)?;
         if !notice.fits(&self.rules.schema) {
             return Err(WireError::OutOfRange { what: "event" });
         }
         match notice {
-            Notice::Event { kind, effect, fields } => {
+            Notice::Event {
+                kind,
+                effect,
+                fields,
+            } => {
                 let late = effect < room_now;
                 out.stats.events += 1;
                 out.stats.late_events += u64::from(late);
                 self.uplinks.count(1, u64::from(late));
-                let happened = Happened { kind, effect, fields };
+                let happened = Happened {
+                    kind,
+                    effect,
+                    fields,
+                };
                 let (engaged, own) = (&mut self.engaged, self.replica.own_id());
-                self.happenings.handle(room_now, happened, &self.replica, |event| {
-                    happen(engaged, own, event, out);
-                });
+                self.happenings
+                    .handle(room_now, happened, &self.replica, |event| {
+                        happen(engaged, own, event, out);
+                    });
             }
             Notice::Refused { command, code } => {
                 out.stats.refused += 1;
                 let code = protocol::name_of_number(code.into());
                 let what = self.commands.iter().find(|(number, _)| *number == command);
                 let what = what.map_or_else(String::new, |(_, what)| format!(" ({what})"));
-                let message = format!("the game refused command {command}{what}: {}", code.replace('_', " "));
-                view(out, ViewEvent::Error(Failure { about: About::Command(command), code, message }));
+                let message = format!(
+                    "the game refused command {command}{what}: {}",
+                    code.replace('_', " ")
+                );
+                view(
+                    out,
+                    ViewEvent::Error(Failure {
+                        about: About::Command(command),
+                        code,
+                        message,
+                    }),
+                );
             }
         }
         Ok(())
@@ -484,13 +622,16 @@ impl<V> Play<V> {
 
     fn release_events(&mut self, room_now: GameTime, out: &mut Out) {
         let (engaged, own) = (&mut self.engaged, self.replica.own_id());
-        self.happenings.release(room_now, &self.replica, |event| happen(engaged, own, event, out));
+        self.happenings.release(room_now, &self.replica, |event| {
+            happen(engaged, own, event, out)
+        });
     }
 
     fn advance(&mut self, now: LocalTime, factory: &mut impl Factory<View = V>, out: &mut Out) {
         let room_now = self.clock.room_time(now);
         self.seen = (now, room_now);
-        self.replica.show_at(self.playout.advance(room_now, self.clock.uncertainty()));
+        self.replica
+            .show_at(self.playout.advance(room_now, self.clock.uncertainty()));
         self.replica.advance(room_now, factory);
         let clocks = Clocks {
             now: room_now,
@@ -498,8 +639,12 @@ impl<V> Play<V> {
             rtt: self.rtt().unwrap_or_else(|| self.clock.rtt()),
             stamp: self.newest_stamp.unwrap_or_default(),
         };
-        let presses = self.simulated.predicts().then(|| self.presses(now, room_now));
-        self.simulated.advance(clocks, presses.as_ref(), &mut self.replica);
+        let presses = self
+            .simulated
+            .predicts()
+            .then(|| self.presses(now, room_now));
+        self.simulated
+            .advance(clocks, presses.as_ref(), &mut self.replica);
         self.tell_replica(out);
     }
 
@@ -512,7 +657,10 @@ impl<V> Play<V> {
     }
 
     fn line(&self) -> Line {
-        Line { owes_ack: self.link.ack_pending(), heard: self.last_heard }
+        Line {
+            owes_ack: self.link.ack_pending(),
+            heard: self.last_heard,
+        }
     }
 
     fn flush(&mut self, now: LocalTime, out: &mut Out) {

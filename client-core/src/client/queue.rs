@@ -1,8 +1,9 @@
 //! The events that wait for the view.
 //!
-//! Events go in and come out in order. Bounded, since a view may stop reading: when the queue is full, all `Update`s and
-//! `MapProgress`es in it are dropped and counted (the newest state can be read directly, so nothing is lost but the news of
-//! it). Nothing else is ever dropped; a queue that is more than half full even so has no reader, and the owner ends the connection.
+//! Events go in and come out in order. Bounded, since a view may stop reading: when the queue is
+//! full, all `Update`s and `MapProgress`es in it are dropped and counted (the newest state can be
+//! read directly, so nothing is lost but the news of it). Nothing else is ever dropped; a queue
+//! that is more than half full even so has no reader, and the owner ends the connection.
 
 use std::collections::VecDeque;
 
@@ -29,13 +30,21 @@ pub struct EventQueue {
 impl EventQueue {
     /// An empty queue for at most `bound` events.
     pub fn new(bound: usize) -> Self {
-        EventQueue { events: VecDeque::new(), bound, dropped: 0 }
+        EventQueue {
+            events: VecDeque::new(),
+            bound,
+            dropped: 0,
+        }
     }
 
     /// Appends an event. An error tells that there is no reader; the event is kept all the same.
     pub fn push(&mut self, event: ViewEvent) -> Result<(), Unread> {
         self.events.push_back(event);
-        if self.events.len() <= self.bound { Ok(()) } else { self.drop_updates() }
+        if self.events.len() <= self.bound {
+            Ok(())
+        } else {
+            self.drop_updates()
+        }
     }
 
     /// The oldest event.
@@ -53,13 +62,19 @@ impl EventQueue {
         self.dropped
     }
 
-    // All at once and not the oldest alone: a full queue is walked once for at least half a bound of pushes.
+    // All at once and not the oldest alone: a full queue is walked once for at least half a bound
+    // of pushes.
     fn drop_updates(&mut self) -> Result<(), Unread> {
         let before = self.events.len();
-        self.events.retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
+        self.events
+            .retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
         let waiting = self.events.len();
         self.dropped += (before - waiting) as u64;
-        if waiting <= self.bound / 2 { Ok(()) } else { Err(Unread { waiting }) }
+        if waiting <= self.bound / 2 {
+            Ok(())
+        } else {
+            Err(Unread { waiting })
+        }
     }
 }
 
@@ -76,7 +91,10 @@ mod tests {
         for id in 0..5 {
             queue.push(leave(id)).expect("room");
         }
-        assert_eq!(std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>(), (0..5).map(leave).collect::<Vec<_>>());
+        assert_eq!(
+            std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>(),
+            (0..5).map(leave).collect::<Vec<_>>()
+        );
         assert!(queue.is_empty());
     }
 
@@ -91,8 +109,16 @@ mod tests {
         }
         assert!(queue.events.len() <= 10);
         let kept = std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>();
-        assert_eq!(kept.iter().filter(|event| matches!(event, ViewEvent::Leave { .. })).count(), 4);
-        let updates = kept.iter().filter(|event| matches!(event, ViewEvent::Update(_))).count() as u64;
+        assert_eq!(
+            kept.iter()
+                .filter(|event| matches!(event, ViewEvent::Leave { .. }))
+                .count(),
+            4
+        );
+        let updates = kept
+            .iter()
+            .filter(|event| matches!(event, ViewEvent::Update(_)))
+            .count() as u64;
         assert_eq!(queue.dropped() + updates, 1_000);
     }
 
@@ -106,10 +132,18 @@ mod tests {
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave { id, t: GameTime::ZERO }
+        ViewEvent::Leave {
+            id,
+            t: GameTime::ZERO,
+        }
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::Update(Update { id, t: GameTime::ZERO, at: GameTime::ZERO, components: Vec::new() })
+        ViewEvent::Update(Update {
+            id,
+            t: GameTime::ZERO,
+            at: GameTime::ZERO,
+            components: Vec::new(),
+        })
     }
 }

@@ -1,7 +1,8 @@
 //! What a player may ask of the lobby.
 //!
-//! A [`Request`] goes in, the message's body comes out. A request that was under way when the connection broke is asked
-//! again after a resume if [`Request::may_repeat`]; nobody knows what became of the others, and the player is told so.
+//! A [`Request`] goes in, the message's body comes out. A request that was under way when the
+//! connection broke is asked again after a resume if [`Request::may_repeat`]; nobody knows what
+//! became of the others, and the player is told so.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +66,8 @@ pub struct CreateRoom {
     pub parameters: BTreeMap<String, String>,
     /// Empty for none.
     pub password: String,
-    /// Makes the request idempotent: asked again with the same key, no second room is made. Random, the caller's choice.
+    /// Makes the request idempotent: asked again with the same key, no second room is made. Random,
+    /// the caller's choice.
     pub key: [u8; 16],
 }
 
@@ -79,7 +81,9 @@ impl Request {
             | Request::SetReady(_)
             | Request::ListPlayers { .. }
             | Request::SetName(_) => true,
-            Request::LeaveRoom | Request::StartRoom | Request::Say { .. } | Request::Kick(_) => false,
+            Request::LeaveRoom | Request::StartRoom | Request::Say { .. } | Request::Kick(_) => {
+                false
+            }
         }
     }
 
@@ -102,11 +106,28 @@ impl Request {
     pub(super) fn body(&self) -> Body {
         match self.clone() {
             Request::ListRooms { subscribe } => Body::ListRooms(pb::ListRooms { subscribe }),
-            Request::CreateRoom(CreateRoom { name, game, capacity, parameters, password, key }) => {
+            Request::CreateRoom(CreateRoom {
+                name,
+                game,
+                capacity,
+                parameters,
+                password,
+                key,
+            }) => {
                 let key = key.to_vec();
-                Body::CreateRoom(pb::CreateRoom { name, game, capacity, parameters, password, key })
+                Body::CreateRoom(pb::CreateRoom {
+                    name,
+                    game,
+                    capacity,
+                    parameters,
+                    password,
+                    key,
+                })
             }
-            Request::JoinRoom { room, password } => Body::JoinRoom(pb::JoinRoom { room: room.0, password }),
+            Request::JoinRoom { room, password } => Body::JoinRoom(pb::JoinRoom {
+                room: room.0,
+                password,
+            }),
             Request::LeaveRoom => Body::LeaveRoom(pb::LeaveRoom {}),
             Request::StartRoom => Body::StartRoom(pb::StartRoom {}),
             Request::SetReady(ready) => Body::SetReady(pb::SetReady { ready }),
@@ -119,7 +140,10 @@ impl Request {
 }
 
 fn say(to: Audience, text: String) -> pb::Say {
-    let mut say = pb::Say { text, ..pb::Say::default() };
+    let mut say = pb::Say {
+        text,
+        ..pb::Say::default()
+    };
     match to {
         Audience::Lobby => say.set_channel(pb::Channel::Lobby),
         Audience::Room => say.set_channel(pb::Channel::Room),

@@ -30,12 +30,29 @@ impl TryFrom<pb::Joined> for Rules {
     type Error = SchemaError;
 
     fn try_from(joined: pb::Joined) -> Result<Self, SchemaError> {
-        let pb::Joined { now_us, delay_ms, tick_hz, width, height, cell, inner, outer, schema, .. } = joined;
+        let pb::Joined {
+            now_us,
+            delay_ms,
+            tick_hz,
+            width,
+            height,
+            cell,
+            inner,
+            outer,
+            schema,
+            ..
+        } = joined;
         Ok(Rules {
             now: GameTime::from_micros(now_us),
             delay: Duration::from_millis(delay_ms.into()),
             tick_hz,
-            map: Map { width_m: width, height_m: height, cell_m: cell, inner, outer },
+            map: Map {
+                width_m: width,
+                height_m: height,
+                cell_m: cell,
+                inner,
+                outer,
+            },
             schema: Arc::new(schema.unwrap_or_default().try_into()?),
         })
     }

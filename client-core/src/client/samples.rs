@@ -1,15 +1,18 @@
 //! The player's controls, sampled: a stream of changes that survives loss.
 //!
-//! What is held goes in as often as it changes, datagrams take samples of it. A sample is what is held, and what was pressed since
-//! the sample before and has come up again. One unlike the sample before it is a *change*, and goes along with each datagram
-//! until one that carried it is confirmed.
+//! What is held goes in as often as it changes, datagrams take samples of it. A sample is what is
+//! held, and what was pressed since the sample before and has come up again. One unlike the sample
+//! before it is a *change*, and goes along with each datagram until one that carried it is
+//! confirmed.
 //!
 //! Invariants:
 //! 1. Samples have different times, in rising order.
-//! 2. What goes down and comes up is seen to do so, one sample after the other: a key that is pressed anew before a sample
-//!    could say that it had come up waits for the next one. (Once; what is faster than two samples is lost.)
-//! 3. At most [`MAX_CHANGES`] wait. Of more, the oldest two become one, at the time of the later, with the keys of both: a press may
-//!    then be told late, and a release and press in between be missed, but nothing counts twice.
+//! 2. What goes down and comes up is seen to do so, one sample after the other: a key that is
+//!    pressed anew before a sample could say that it had come up waits for the next one. (Once;
+//!    what is faster than two samples is lost.)
+//! 3. At most [`MAX_CHANGES`] wait. Of more, the oldest two become one, at the time of the later,
+//!    with the keys of both: a press may then be told late, and a release and press in between be
+//!    missed, but nothing counts twice.
 //!
 //! Source: reference 000 for the OR over what was pressed, 002 for repeating until it is confirmed.
 
@@ -63,8 +66,13 @@ impl Samples {
     /// Takes a sample for a datagram that leaves now; and tells whether it is a change.
     pub fn take(&mut self, now: GameTime) -> (Input, Option<Sample>) {
         let (before, keys) = (self.last_keys(), self.next_keys());
-        let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
-        let sample = Sample { at: now.whole_millis().max(after_last), keys };
+        let after_last = self
+            .last
+            .map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
+        let sample = Sample {
+            at: now.whole_millis().max(after_last),
+            keys,
+        };
         self.tapped.0 &= before.0;
         self.last = Some(sample);
         if keys != before {
@@ -72,21 +80,41 @@ impl Samples {
         }
         self.bound(sample.at);
         let changes = self.waiting.iter().map(|change| change.sample);
-        (Input::with_changes(sample.at, self.base, changes), (keys != before).then_some(sample))
+        (
+            Input::with_changes(sample.at, self.base, changes),
+            (keys != before).then_some(sample),
+        )
     }
 
-    /// What the next samples will say, if a datagram leaves at `now` and another one `then`: changes that are yet to be told.
+    /// What the next samples will say, if a datagram leaves at `now` and another one `then`:
+    /// changes that are yet to be told.
     pub fn coming(&self, now: GameTime, then: GameTime) -> [Option<Sample>; 2] {
         let (before, keys) = (self.last_keys(), self.next_keys());
-        let after_last = self.last.map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
-        let next = Sample { at: now.whole_millis().max(after_last), keys };
-        let last = Sample { at: then.whole_millis().max(next.at + MILLISECOND), keys: self.held };
-        [Some(next).filter(|_| keys != before), Some(last).filter(|_| self.held != keys)]
+        let after_last = self
+            .last
+            .map_or(GameTime::ZERO, |last| last.at + MILLISECOND);
+        let next = Sample {
+            at: now.whole_millis().max(after_last),
+            keys,
+        };
+        let last = Sample {
+            at: then.whole_millis().max(next.at + MILLISECOND),
+            keys: self.held,
+        };
+        [
+            Some(next).filter(|_| keys != before),
+            Some(last).filter(|_| self.held != keys),
+        ]
     }
 
     /// The datagram for which the last sample was taken has left.
     pub fn note_sent(&mut self, seq: Seq) {
-        for change in self.waiting.iter_mut().rev().take_while(|change| change.told.is_none()) {
+        for change in self
+            .waiting
+            .iter_mut()
+            .rev()
+            .take_while(|change| change.told.is_none())
+        {
             change.told = Some(seq);
         }
     }
@@ -110,11 +138,16 @@ impl Samples {
     }
 
     fn bound(&mut self, now: GameTime) {
-        while self.waiting.front().is_some_and(|oldest| now.since(oldest.sample.at) > MAX_CHANGE_AGE) {
+        while self
+            .waiting
+            .front()
+            .is_some_and(|oldest| now.since(oldest.sample.at) > MAX_CHANGE_AGE)
+        {
             self.give_up_oldest();
         }
         if self.waiting.len() > MAX_CHANGES
-            && let (Some(oldest), Some(later)) = (self.waiting.pop_front(), self.waiting.front_mut())
+            && let (Some(oldest), Some(later)) =
+                (self.waiting.pop_front(), self.waiting.front_mut())
         {
             later.sample.keys.0 |= oldest.sample.keys.0;
         }
@@ -217,7 +250,10 @@ mod tests {
     fn take(samples: &mut Samples, ms: u64) -> Vec<(u64, u32)> {
         let now = GameTime::from_millis(ms);
         let (input, _) = samples.take(now);
-        let mut told: Vec<_> = input.samples(now).map(|sample| (sample.at.millis(), sample.keys.0)).collect();
+        let mut told: Vec<_> = input
+            .samples(now)
+            .map(|sample| (sample.at.millis(), sample.keys.0))
+            .collect();
         told.pop();
         told
     }

@@ -1,8 +1,9 @@
-//! What a client simulates itself, between the replica and the simulation: what the host told goes from one to the other, and what
-//! is drawn comes back.
+//! What a client simulates itself, between the replica and the simulation: what the host told goes
+//! from one to the other, and what is drawn comes back.
 //!
-//! There is something to simulate in the game `cubes`, of the kinds that its schema declares as simulated; else all of this does
-//! nothing. `unsimulated` is the same without physics, for a build without that feature.
+//! There is something to simulate in the game `cubes`, of the kinds that its schema declares as
+//! simulated; else all of this does nothing. `unsimulated` is the same without physics, for a build
+//! without that feature.
 //!
 //! Units: room time.
 
@@ -22,7 +23,8 @@ use crate::replica::playout::Lag;
 use crate::replica::stir::{Kinds, Stir};
 use crate::simulation::{Ahead, Moment, Simulation};
 
-/// Frames that may wait for a caller, while anything moves: less than the simulation catches up with in one call.
+/// Frames that may wait for a caller, while anything moves: less than the simulation catches up
+/// with in one call.
 const FRAMES: u64 = 6;
 
 /// What is known of the time.
@@ -49,9 +51,11 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// What there is to simulate in this game; whether the own cube is drawn ahead. The replica is told to say what happens.
+    /// What there is to simulate in this game; whether the own cube is drawn ahead. The replica is
+    /// told to say what happens.
     pub fn new<V>(rules: &Rules, predict: bool, replica: &mut Replica<V>) -> Self {
-        let is_simulated = |kind: &Kind| kind.sync == Sync::Simulated && kind.pose_format() == Some(&FORMAT);
+        let is_simulated =
+            |kind: &Kind| kind.sync == Sync::Simulated && kind.pose_format() == Some(&FORMAT);
         let map = rules.map;
         // A host's word: where there can be no floor, nothing falls on one.
         let is_floor = Grid::try_new(map.width_m, map.height_m, map.cell_m).is_some();
@@ -59,10 +63,20 @@ impl Simulated {
             GAME if is_floor => rules.schema.kinds.iter().map(is_simulated).collect(),
             _ => Kinds::default(),
         };
-        let arena = Arena { width_m: map.width_m, height_m: map.height_m };
+        let arena = Arena {
+            width_m: map.width_m,
+            height_m: map.height_m,
+        };
         let tick_frames = (FRAMES_PER_S / u64::from(rules.tick_hz.max(1))).max(1);
-        let simulation = replica.stir(kinds).then(|| Simulation::new(arena, tick_frames));
-        Simulated { simulation, predict, delay: rules.delay, lead: None }
+        let simulation = replica
+            .stir(kinds)
+            .then(|| Simulation::new(arena, tick_frames));
+        Simulated {
+            simulation,
+            predict,
+            delay: rules.delay,
+            lead: None,
+        }
     }
 
     /// Whether the own cube is drawn ahead, by what its player presses.
@@ -70,10 +84,17 @@ impl Simulated {
         self.predict && self.simulation.is_some()
     }
 
-    /// Simulates up to the time that is shown, and puts what is drawn into the replica; the own cube ahead, if it is known what its
-    /// player presses.
-    pub fn advance<V>(&mut self, clocks: Clocks, presses: Option<&Presses>, replica: &mut Replica<V>) {
-        let Some(simulation) = &mut self.simulation else { return };
+    /// Simulates up to the time that is shown, and puts what is drawn into the replica; the own
+    /// cube ahead, if it is known what its player presses.
+    pub fn advance<V>(
+        &mut self,
+        clocks: Clocks,
+        presses: Option<&Presses>,
+        replica: &mut Replica<V>,
+    ) {
+        let Some(simulation) = &mut self.simulation else {
+            return;
+        };
         while let Some(stir) = replica.poll_stir() {
             match stir {
                 Stir::Enter { id, kind, own } => simulation.enter(id, kind, own),
@@ -81,13 +102,29 @@ impl Simulated {
                 Stir::Leave { id } => simulation.leave(id),
             }
         }
-        let Clocks { now, one_way, rtt, stamp } = clocks;
-        let moment = Moment { shown: replica.lag().shown(now), heard: stamp + self.delay, rtt };
+        let Clocks {
+            now,
+            one_way,
+            rtt,
+            stamp,
+        } = clocks;
+        let moment = Moment {
+            shown: replica.lag().shown(now),
+            heard: stamp + self.delay,
+            rtt,
+        };
         let lead = lead(&mut self.lead, now, one_way + self.delay);
-        let ahead = presses.map(|presses| Ahead { horizon: now + lead, presses });
+        let ahead = presses.map(|presses| Ahead {
+            horizon: now + lead,
+            presses,
+        });
         let keys = |id: u32, t: GameTime| {
-            let held = component::HELD.iter().filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
-            held.fold(Keymap::default(), |keys, (_, control)| keys.with(*control, true))
+            let held = component::HELD
+                .iter()
+                .filter(|(index, _)| replica.is_set(id, usize::from(*index), t));
+            held.fold(Keymap::default(), |keys, (_, control)| {
+                keys.with(*control, true)
+            })
         };
         simulation.advance(moment, ahead.as_ref(), &keys);
         for (id, drawing) in simulation.changed() {
@@ -97,7 +134,10 @@ impl Simulated {
 
     /// When something is to be simulated, if nobody draws before; in time shown.
     pub fn next_due(&self) -> Option<GameTime> {
-        let simulation = self.simulation.as_ref().filter(|simulation| simulation.is_busy())?;
+        let simulation = self
+            .simulation
+            .as_ref()
+            .filter(|simulation| simulation.is_busy())?;
         Some(time_of(simulation.frame()? + FRAMES))
     }
 
@@ -108,7 +148,10 @@ impl Simulated {
 
     /// What was counted so far.
     pub fn stats(&self) -> SimulationStats {
-        self.simulation.as_ref().map(|simulation| simulation.stats().clone()).unwrap_or_default()
+        self.simulation
+            .as_ref()
+            .map(|simulation| simulation.stats().clone())
+            .unwrap_or_default()
     }
 }
 
@@ -145,11 +188,20 @@ mod tests {
         scene.enter(CUBE, &falling());
         scene.live(300);
         let seen = scene.replica.get(1).expect("in sight");
-        let (t, drawn) = (ms(scene.now), seen.drawn(ms(scene.now)).expect("it has a pose"));
+        let (t, drawn) = (
+            ms(scene.now),
+            seen.drawn(ms(scene.now)).expect("it has a pose"),
+        );
         let seconds = (scene.now - 1_000 - 150) as f32 / 1_000.0;
         let fallen = 9.81 * seconds * seconds / 2.0;
-        assert!((drawn.position.z - (8.0 - fallen)).abs() < 0.1, "{drawn:?} after {seconds} s");
-        assert_eq!((seen.position(t), drawn.shows, seen.moves(t)), (Some(drawn.position), t, true));
+        assert!(
+            (drawn.position.z - (8.0 - fallen)).abs() < 0.1,
+            "{drawn:?} after {seconds} s"
+        );
+        assert_eq!(
+            (seen.position(t), drawn.shows, seen.moves(t)),
+            (Some(drawn.position), t, true)
+        );
         assert_eq!(seen.orientation(t), Some(drawn.quaternion));
         assert!(scene.simulated.next_due().is_some());
     }
@@ -160,10 +212,17 @@ mod tests {
         scene.enter(CUBE, &falling());
         scene.live(300);
         assert_eq!(
-            scene.replica.get(1).and_then(|seen| seen.position(ms(scene.now))).map(|position| position.z),
+            scene
+                .replica
+                .get(1)
+                .and_then(|seen| seen.position(ms(scene.now)))
+                .map(|position| position.z),
             Some(8.0)
         );
-        assert_eq!((scene.simulated.next_due(), scene.simulated.stats().steps), (None, 0));
+        assert_eq!(
+            (scene.simulated.next_due(), scene.simulated.stats().steps),
+            (None, 0)
+        );
     }
 
     #[test]
@@ -174,8 +233,12 @@ mod tests {
         let before = scene.x();
         let held = Component::Flag(Timeline::with(4, ms(scene.now + 150), Held(true)));
         let (index, _) = component::HELD[1];
-        let update =
-            Record::Update { alias: ALIAS, kind: PLAYER, at: ms(scene.now + 150), components: vec![(index, held)] };
+        let update = Record::Update {
+            alias: ALIAS,
+            kind: PLAYER,
+            at: ms(scene.now + 150),
+            components: vec![(index, held)],
+        };
         scene.hear(&update);
         scene.live(150);
         assert_eq!(scene.x(), before);
@@ -193,7 +256,11 @@ mod tests {
             scene.inputs = vec![scene.pressed(RIGHT)];
             scene.live(200);
             assert_eq!(scene.x() > before + 0.05, predict, "{}", scene.x() - before);
-            let drawn = scene.replica.get(1).and_then(|seen| seen.drawn(ms(scene.now))).expect("it has a pose");
+            let drawn = scene
+                .replica
+                .get(1)
+                .and_then(|seen| seen.drawn(ms(scene.now)))
+                .expect("it has a pose");
             assert_eq!(drawn.shows, ms(scene.now + if predict { 190 } else { 0 }));
         }
     }
@@ -204,7 +271,11 @@ mod tests {
             let mut scene = Scene::of(width_m, Sync::Simulated, true);
             scene.enter(CUBE, &falling());
             scene.live(300);
-            assert_eq!((scene.simulated.bodies(), scene.simulated.stats().steps), (0, 0), "{width_m}");
+            assert_eq!(
+                (scene.simulated.bodies(), scene.simulated.stats().steps),
+                (0, 0),
+                "{width_m}"
+            );
         }
     }
 
@@ -229,26 +300,50 @@ mod tests {
                 now: GameTime::ZERO,
                 delay: DELAY,
                 tick_hz: 20,
-                map: Map { width_m, height_m: 32.0, cell_m: 10.0, ..Map::default() },
+                map: Map {
+                    width_m,
+                    height_m: 32.0,
+                    cell_m: 10.0,
+                    ..Map::default()
+                },
                 schema: Arc::new(schema(sync)),
             };
             let mut replica = Replica::new(rules.schema.clone(), DELAY, 0, Mode::Full);
             let simulated = Simulated::new(&rules, predict, &mut replica);
-            Scene { simulated, replica, now: 1_000, stamp: GameTime::ZERO, heard: 0, inputs: Vec::new() }
+            Scene {
+                simulated,
+                replica,
+                now: 1_000,
+                stamp: GameTime::ZERO,
+                heard: 0,
+                inputs: Vec::new(),
+            }
         }
 
         fn enter(&mut self, kind: u8, pose: &Pose) {
             let mut components = vec![(0, Component::Pose(*pose))];
             if kind == PLAYER {
-                components.extend(component::HELD.map(|(index, _)| (index, Component::flag(ms(0), false))));
+                components.extend(
+                    component::HELD.map(|(index, _)| (index, Component::flag(ms(0), false))),
+                );
             }
-            self.hear(&Record::Enter { alias: ALIAS, kind, at: ms(self.now + 150), own: kind == PLAYER, components });
+            self.hear(&Record::Enter {
+                alias: ALIAS,
+                kind,
+                at: ms(self.now + 150),
+                own: kind == PLAYER,
+                components,
+            });
         }
 
         fn hear(&mut self, record: &Record) {
             self.stamp = ms(self.now);
             self.heard += 1;
-            let arrival = Arrival { number: self.heard, stamp: self.stamp, now: self.stamp };
+            let arrival = Arrival {
+                number: self.heard,
+                stamp: self.stamp,
+                now: self.stamp,
+            };
             self.replica.apply(arrival, record);
             self.replica.hear(arrival);
         }
@@ -259,7 +354,12 @@ mod tests {
                 let (one_way, rtt) = (Duration::from_millis(40), Duration::from_millis(80));
                 let presses = Presses::by(self.inputs.iter().copied(), Duration::from_millis(50));
                 let presses = self.simulated.predicts().then_some(&presses);
-                let clocks = Clocks { now: ms(now), one_way, rtt, stamp: self.stamp };
+                let clocks = Clocks {
+                    now: ms(now),
+                    one_way,
+                    rtt,
+                    stamp: self.stamp,
+                };
                 self.simulated.advance(clocks, presses, &mut self.replica);
             }
             self.now += for_ms;
@@ -267,25 +367,47 @@ mod tests {
 
         /// The player holds this from now on, and the host takes it at once.
         fn pressed(&self, keys: Keymap) -> OwnInput {
-            OwnInput { at: ms(self.now), keys, effect: ms(self.now + 40 + 150), is_known: false }
+            OwnInput {
+                at: ms(self.now),
+                keys,
+                effect: ms(self.now + 40 + 150),
+                is_known: false,
+            }
         }
 
         fn x(&self) -> f32 {
-            self.replica.get(1).and_then(|seen| seen.position(ms(self.now))).expect("in sight").x
+            self.replica
+                .get(1)
+                .and_then(|seen| seen.position(ms(self.now)))
+                .expect("in sight")
+                .x
         }
     }
 
     fn schema(sync: Sync) -> Schema {
         let pose = ComponentSpec::public("pose", Codec::Pose(FORMAT));
-        let flags =
-            ["left", "right", "up", "down", "attract", "repel"].map(|name| ComponentSpec::public(name, Codec::Flag));
+        let flags = ["left", "right", "up", "down", "attract", "repel"]
+            .map(|name| ComponentSpec::public(name, Codec::Flag));
         let player = [pose.clone()].into_iter().chain(flags).collect();
-        let kind = |name: &str, components| Kind { name: name.into(), components, sync, ..Kind::default() };
-        Schema { game: GAME.into(), kinds: vec![kind("cube", vec![pose]), kind("player", player)], ..Schema::default() }
+        let kind = |name: &str, components| Kind {
+            name: name.into(),
+            components,
+            sync,
+            ..Kind::default()
+        };
+        Schema {
+            game: GAME.into(),
+            kinds: vec![kind("cube", vec![pose]), kind("player", player)],
+            ..Schema::default()
+        }
     }
 
     fn falling() -> Pose {
-        FORMAT.moving(Position::new(5.0, 5.0, 8.0), [0.0, 0.0, 0.0, 1.0], Some(([0.0; 3], [0.0; 3])))
+        FORMAT.moving(
+            Position::new(5.0, 5.0, 8.0),
+            [0.0, 0.0, 0.0, 1.0],
+            Some(([0.0; 3], [0.0; 3])),
+        )
     }
 
     fn standing() -> Pose {

@@ -1,8 +1,9 @@
 //! Figures of one client: what came and went, how much of it was late, how fresh its picture is.
 //!
-//! Counters go on over reconnects. An event is late if it arrived after its effect time, an update if it changed what was
-//! already being shown; both by the estimated room time. A gap is the time between two datagrams with news. A pose that was
-//! applied to an object in sight counts as one update, so `updates` a second is what a view would have seen move.
+//! Counters go on over reconnects. An event is late if it arrived after its effect time, an update
+//! if it changed what was already being shown; both by the estimated room time. A gap is the time
+//! between two datagrams with news. A pose that was applied to an object in sight counts as one
+//! update, so `updates` a second is what a view would have seen move.
 
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ pub struct ClientStats {
     pub poses: u64,
     /// Poses that came too late to mean anything: of objects that had left.
     pub stale_poses: u64,
-    /// Datagrams whose poses could not be read, for want of what they were coded against: the host was told.
+    /// Datagrams whose poses could not be read, for want of what they were coded against: the host
+    /// was told.
     pub lost_tracks: u64,
     /// Commands sent.
     pub commands: u64,
@@ -68,7 +70,8 @@ pub struct ClientStats {
 pub struct SimulationStats {
     /// Frames that were simulated.
     pub steps: u64,
-    /// How far bodies were moved by what the host said of them. A word that moved nothing does not count.
+    /// How far bodies were moved by what the host said of them. A word that moved nothing does not
+    /// count.
     pub corrections: Lengths,
     /// Poses that came when their frame had been drawn.
     pub late_poses: u64,
@@ -86,7 +89,8 @@ impl Lengths {
     /// Counts one more.
     pub fn add(&mut self, metres: f32) {
         // One that knows milliseconds apart knows millimetres apart.
-        self.0.add(Duration::from_micros((metres.max(0.0) * 1e6) as u64));
+        self.0
+            .add(Duration::from_micros((metres.max(0.0) * 1e6) as u64));
     }
 
     /// Counts all of `other` too.
@@ -94,7 +98,8 @@ impl Lengths {
         self.0.merge(&other.0);
     }
 
-    /// The shortest length that at least `share` (0 to 1) of what was counted does not exceed, in centimetres.
+    /// The shortest length that at least `share` (0 to 1) of what was counted does not exceed, in
+    /// centimetres.
     pub fn quantile_cm(&self, share: f64) -> Option<f64> {
         self.0.quantile_ms(share).map(|mm| mm as f64 / 10.0)
     }
@@ -127,9 +132,9 @@ pub enum Class {
     Far,
 }
 
-/// Ages of objects in sight, by class. The age of one that moves in a way that cannot be foretold is the time since the stamp
-/// of the newest datagram that says where it is; of all others, since the newest datagram's at all: its silence says that
-/// nothing has changed.
+/// Ages of objects in sight, by class. The age of one that moves in a way that cannot be foretold
+/// is the time since the stamp of the newest datagram that says where it is; of all others, since
+/// the newest datagram's at all: its silence says that nothing has changed.
 #[derive(Clone, Debug, Default)]
 pub struct AgeByClass {
     /// See [`Class::Engaged`].
@@ -171,11 +176,16 @@ impl ClientStats {
     /// The share of events and updates that were late, 0 to 1.
     pub fn late_share(&self) -> f64 {
         let all = self.events + self.updates;
-        if all == 0 { 0.0 } else { (self.late_events + self.late_updates) as f64 / all as f64 }
+        if all == 0 {
+            0.0
+        } else {
+            (self.late_events + self.late_updates) as f64 / all as f64
+        }
     }
 }
 
-/// Whole milliseconds that a [`Distribution`] tells apart; longer times count as this long, but for the maximum.
+/// Whole milliseconds that a [`Distribution`] tells apart; longer times count as this long, but for
+/// the maximum.
 const BUCKETS: usize = 4_096;
 
 /// How often each length of time was seen, to the millisecond. Grows to 16 KiB at most.
@@ -200,7 +210,8 @@ impl Distribution {
 
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: &Distribution) {
-        self.buckets.resize(self.buckets.len().max(other.buckets.len()), 0);
+        self.buckets
+            .resize(self.buckets.len().max(other.buckets.len()), 0);
         for (bucket, more) in self.buckets.iter_mut().zip(&other.buckets) {
             *bucket = bucket.saturating_add(*more);
         }
@@ -208,19 +219,34 @@ impl Distribution {
         self.max = self.max.max(other.max);
     }
 
-    /// What was counted since `earlier`, a copy of this one. The longest time among it is known to the millisecond only, if it
-    /// is not the longest of all.
+    /// What was counted since `earlier`, a copy of this one. The longest time among it is known to
+    /// the millisecond only, if it is not the longest of all.
     pub fn since(&self, earlier: &Distribution) -> Distribution {
         let before = earlier.buckets.iter().copied().chain(std::iter::repeat(0));
-        let buckets: Vec<u32> =
-            self.buckets.iter().zip(before).map(|(bucket, before)| bucket.saturating_sub(before)).collect();
-        let longest = buckets.iter().rposition(|&bucket| bucket > 0).unwrap_or_default();
-        let max = if self.max > earlier.max { self.max } else { Duration::from_millis(longest as u64) };
-        Distribution { count: self.count.saturating_sub(earlier.count), buckets, max }
+        let buckets: Vec<u32> = self
+            .buckets
+            .iter()
+            .zip(before)
+            .map(|(bucket, before)| bucket.saturating_sub(before))
+            .collect();
+        let longest = buckets
+            .iter()
+            .rposition(|&bucket| bucket > 0)
+            .unwrap_or_default();
+        let max = if self.max > earlier.max {
+            self.max
+        } else {
+            Duration::from_millis(longest as u64)
+        };
+        Distribution {
+            count: self.count.saturating_sub(earlier.count),
+            buckets,
+            max,
+        }
     }
 
-    /// The shortest time that at least `share` (0 to 1) of what was counted does not exceed, in milliseconds; `None` when
-    /// nothing was counted.
+    /// The shortest time that at least `share` (0 to 1) of what was counted does not exceed, in
+    /// milliseconds; `None` when nothing was counted.
     pub fn quantile_ms(&self, share: f64) -> Option<u64> {
         let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -275,7 +301,10 @@ mod tests {
         other.add(Duration::from_millis(50));
         other.add(Duration::from_millis(60));
         one.merge(&other);
-        assert_eq!((one.count(), one.quantile_ms(0.5), one.max()), (3, Some(50), Duration::from_millis(60)));
+        assert_eq!(
+            (one.count(), one.quantile_ms(0.5), one.max()),
+            (3, Some(50), Duration::from_millis(60))
+        );
     }
 
     #[test]
@@ -285,15 +314,26 @@ mod tests {
         let earlier = distribution.clone();
         distribution.add(Duration::from_micros(20_250));
         let later = distribution.since(&earlier);
-        assert_eq!((later.count(), later.quantile_ms(0.5), later.max()), (1, Some(20), Duration::from_millis(20)));
+        assert_eq!(
+            (later.count(), later.quantile_ms(0.5), later.max()),
+            (1, Some(20), Duration::from_millis(20))
+        );
         distribution.add(Duration::from_micros(120_750));
-        assert_eq!(distribution.since(&earlier).max(), Duration::from_micros(120_750));
+        assert_eq!(
+            distribution.since(&earlier).max(),
+            Duration::from_micros(120_750)
+        );
     }
 
     #[test]
     fn nothing_received_is_not_late() {
         assert_eq!(ClientStats::default().late_share(), 0.0);
-        let stats = ClientStats { events: 3, late_events: 1, updates: 1, ..ClientStats::default() };
+        let stats = ClientStats {
+            events: 3,
+            late_events: 1,
+            updates: 1,
+            ..ClientStats::default()
+        };
         assert_eq!(stats.late_share(), 0.25);
     }
 }

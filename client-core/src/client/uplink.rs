@@ -1,13 +1,14 @@
-//! What a client says on its own account in the datagrams that it sends: how late news came, which keys are held, that it has
-//! lost track of poses.
+//! What a client says on its own account in the datagrams that it sends: how late news came, which
+//! keys are held, that it has lost track of poses.
 //!
-//! Reasons, confirmations and the time go in; whether a datagram is due and what it says come out. None of this is a reliable
-//! message: each datagram says anew what the host may not know.
+//! Reasons, confirmations and the time go in; whether a datagram is due and what it says come out.
+//! None of this is a reliable message: each datagram says anew what the host may not know.
 //!
-//! - The report goes along once a second when there is something new; no datagram leaves for it alone.
+//! - The report goes along once a second when there is something new; no datagram leaves for it
+//!   alone.
 //! - Keys: see [`super::inputs`].
-//! - Lost track: at once, in each datagram from then on, and again at once when the link takes one for lost, until the host
-//!   has confirmed one or its poses show that it has heard.
+//! - Lost track: at once, in each datagram from then on, and again at once when the link takes one
+//!   for lost, until the host has confirmed one or its poses show that it has heard.
 //!
 //! Source: the wire's description in `proto::message`.
 
@@ -50,7 +51,12 @@ impl Uplinks {
     /// Nothing to say, to a host of `tick_hz` ticks a second, in a game that was joined at `now`.
     pub fn new(now: LocalTime, tick_hz: u32, rate: InputRate) -> Self {
         let reported = (Report::default(), now);
-        Uplinks { inputs: Inputs::new(tick_hz, rate), report: Report::default(), reported, lost: None }
+        Uplinks {
+            inputs: Inputs::new(tick_hz, rate),
+            report: Report::default(),
+            reported,
+            lost: None,
+        }
     }
 
     /// News have come, some of them late.
@@ -62,11 +68,15 @@ impl Uplinks {
     /// The poses of datagram `number` could not be read.
     pub fn lose_track(&mut self, number: u64) {
         let before = self.lost.map_or(0, |lost| lost.number);
-        self.lost = Some(LostTrack { number: before.max(number), due: true, told: None });
+        self.lost = Some(LostTrack {
+            number: before.max(number),
+            due: true,
+            told: None,
+        });
     }
 
-    /// The poses of datagram `number` were read; the host takes `acked` for known here. If these are all newer than the one
-    /// that failed, or there are none, the host has heard of it.
+    /// The poses of datagram `number` were read; the host takes `acked` for known here. If these
+    /// are all newer than the one that failed, or there are none, the host has heard of it.
     pub fn handle_poses(&mut self, number: u64, acked: Option<AckedSet>) {
         let all_newer = |number| acked.is_none_or(|acked| acked.after(number) == Some(acked));
         let heard = |lost: &LostTrack| number > lost.number && all_newer(lost.number);
@@ -78,14 +88,22 @@ impl Uplinks {
     /// The host has received that datagram.
     pub fn handle_acked(&mut self, seq: Seq) {
         self.inputs.handle_acked(seq);
-        if self.lost.and_then(|lost| lost.told).is_some_and(|(first, _)| !first.newer_than(seq)) {
+        if self
+            .lost
+            .and_then(|lost| lost.told)
+            .is_some_and(|(first, _)| !first.newer_than(seq))
+        {
             self.lost = None;
         }
     }
 
     /// That datagram counts as lost.
     pub fn handle_lost(&mut self, seq: Seq) {
-        if let Some(lost) = self.lost.as_mut().filter(|lost| lost.told.is_some_and(|(_, newest)| newest == seq)) {
+        if let Some(lost) = self
+            .lost
+            .as_mut()
+            .filter(|lost| lost.told.is_some_and(|(_, newest)| newest == seq))
+        {
             lost.due = true;
         }
     }
@@ -135,7 +153,10 @@ mod tests {
         let mut uplinks = uplinks();
         uplinks.lose_track(70);
         assert!(uplinks.is_due(ms(5), LINE));
-        assert_eq!((send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)), (Some(70), Some(70)));
+        assert_eq!(
+            (send(&mut uplinks, 5, 1), send(&mut uplinks, 20, 2)),
+            (Some(70), Some(70))
+        );
         assert!(!uplinks.is_due(ms(30), LINE));
         uplinks.handle_lost(Seq(1));
         assert!(!uplinks.is_due(ms(30), LINE));
@@ -160,8 +181,15 @@ mod tests {
         ] {
             let mut uplinks = uplinks();
             uplinks.lose_track(70);
-            uplinks.handle_poses(number, acked.map(|(newest, mask)| AckedSet { newest, mask }));
-            assert_eq!(send(&mut uplinks, 0, 1).is_none(), heard, "{number}, {acked:?}");
+            uplinks.handle_poses(
+                number,
+                acked.map(|(newest, mask)| AckedSet { newest, mask }),
+            );
+            assert_eq!(
+                send(&mut uplinks, 0, 1).is_none(),
+                heard,
+                "{number}, {acked:?}"
+            );
         }
     }
 
@@ -188,7 +216,10 @@ mod tests {
         assert!(!uplinks.is_due(ms(5_000), LINE));
     }
 
-    const LINE: Line = Line { owes_ack: false, heard: LocalTime::ZERO };
+    const LINE: Line = Line {
+        owes_ack: false,
+        heard: LocalTime::ZERO,
+    };
 
     fn uplinks() -> Uplinks {
         Uplinks::new(ms(0), 20, InputRate::Hz20)

@@ -24,7 +24,11 @@ async fn a_dead_path_lets_nothing_through() {
         socket.try_send(&transmit(b"out")).expect("taken");
         wire.arrive(b"in", 2);
     }
-    assert!(tokio::time::timeout(Duration::from_secs(10), receive(&socket)).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_secs(10), receive(&socket))
+            .await
+            .is_err()
+    );
     assert_eq!(wire.left(), []);
 }
 
@@ -65,10 +69,15 @@ async fn fates_follow_from_seed_and_number_and_differ_by_direction() {
             wire.arrive(&[packet], 1);
         }
         let mut arrived = Vec::new();
-        while let Ok(packet) = tokio::time::timeout(Duration::from_secs(1), receive(&socket)).await {
+        while let Ok(packet) = tokio::time::timeout(Duration::from_secs(1), receive(&socket)).await
+        {
             arrived.extend(packet);
         }
-        let left = wire.left().into_iter().flat_map(|(_, packet)| packet).collect::<Vec<_>>();
+        let left = wire
+            .left()
+            .into_iter()
+            .flat_map(|(_, packet)| packet)
+            .collect::<Vec<_>>();
         (left, arrived)
     };
     let spec = "loss=30,duplicate=10,delay=20ms,jitter=10ms,reorder=10,seed=7";
@@ -90,23 +99,42 @@ async fn what_waits_is_bounded() {
 }
 
 fn impaired(spec: &str, number: u64) -> (Arc<ImpairedSocket>, Arc<Wire>) {
-    let impairment = if spec.is_empty() { Impairment::default() } else { spec.parse().expect("a spec") };
-    let wire = Arc::new(Wire { began: clock(), state: Mutex::default() });
-    (Arc::new(ImpairedSocket::new(wire.clone(), impairment, number)), wire)
+    let impairment = if spec.is_empty() {
+        Impairment::default()
+    } else {
+        spec.parse().expect("a spec")
+    };
+    let wire = Arc::new(Wire {
+        began: clock(),
+        state: Mutex::default(),
+    });
+    (
+        Arc::new(ImpairedSocket::new(wire.clone(), impairment, number)),
+        wire,
+    )
 }
 
 fn transmit(contents: &[u8]) -> Transmit<'_> {
-    Transmit { destination: ([127, 0, 0, 1], 9).into(), ecn: None, contents, segment_size: None, src_ip: None }
+    Transmit {
+        destination: ([127, 0, 0, 1], 9).into(),
+        ecn: None,
+        contents,
+        segment_size: None,
+        src_ip: None,
+    }
 }
 
 async fn receive(socket: &ImpairedSocket) -> Vec<u8> {
     let (mut buffer, mut meta) = ([0; 64], [RecvMeta::default()]);
-    let poll = |context: &mut Context<'_>| socket.poll_recv(context, &mut [IoSliceMut::new(&mut buffer)], &mut meta);
+    let poll = |context: &mut Context<'_>| {
+        socket.poll_recv(context, &mut [IoSliceMut::new(&mut buffer)], &mut meta)
+    };
     assert_eq!(std::future::poll_fn(poll).await.expect("a packet"), 1);
     buffer[..meta[0].len].to_vec()
 }
 
-/// What lies below: packets that left, with their times in milliseconds, and packets that are there to be received.
+/// What lies below: packets that left, with their times in milliseconds, and packets that are there
+/// to be received.
 #[derive(Debug)]
 struct Wire {
     began: Instant,
@@ -158,7 +186,11 @@ impl AsyncUdpSocket for Wire {
             return Poll::Pending;
         };
         buffers[0][..contents.len()].copy_from_slice(&contents);
-        meta[0] = RecvMeta { len: contents.len(), stride, ..RecvMeta::default() };
+        meta[0] = RecvMeta {
+            len: contents.len(),
+            stride,
+            ..RecvMeta::default()
+        };
         Poll::Ready(Ok(1))
     }
 

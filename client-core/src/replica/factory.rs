@@ -1,8 +1,9 @@
 //! What a view keeps of each object.
 //!
-//! A view hands the client a [`Factory`]; when an object comes into sight, the factory makes of its `Enter` whatever the
-//! view needs (a sprite, a line on a screen), and the client keeps it with the object until it leaves. A view that keeps
-//! its own books takes `()`; one that does it by kind takes [`ByKind`]; all others implement the trait.
+//! A view hands the client a [`Factory`]; when an object comes into sight, the factory makes of its
+//! `Enter` whatever the view needs (a sprite, a line on a screen), and the client keeps it with the
+//! object until it leaves. A view that keeps its own books takes `()`; one that does it by kind
+//! takes [`ByKind`]; all others implement the trait.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,10 @@ pub struct ByKind<V> {
 impl<V> ByKind<V> {
     /// `others` makes whatever no other function is for.
     pub fn new(others: impl FnMut(&Enter) -> V + Send + 'static) -> Self {
-        ByKind { kinds: BTreeMap::new(), others: Box::new(others) }
+        ByKind {
+            kinds: BTreeMap::new(),
+            others: Box::new(others),
+        }
     }
 
     /// `build` makes the objects of `kind`.
@@ -62,14 +66,22 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_builder_and_the_rest_has_one_too() {
-        let mut factory =
-            ByKind::new(|_| 'o').on("avatar", |_| 'a').on("npc", |enter| if enter.own { '?' } else { 'n' });
+        let mut factory = ByKind::new(|_| 'o')
+            .on("avatar", |_| 'a')
+            .on("npc", |enter| if enter.own { '?' } else { 'n' });
         let views = ["avatar", "npc", "stone"].map(|kind| factory.build(&enter(kind)));
         assert_eq!(views, ['a', 'n', 'o']);
     }
 
     fn enter(kind: &str) -> Enter {
         let (t, position) = (GameTime::ZERO, Position::default());
-        Enter { id: 1, kind: kind.into(), own: false, t, position, components: Vec::new() }
+        Enter {
+            id: 1,
+            kind: kind.into(),
+            own: false,
+            t,
+            position,
+            components: Vec::new(),
+        }
     }
 }

@@ -1,10 +1,12 @@
-//! What is left of an error that was corrected: a picture is what is known and an offset, which decays.
+//! What is left of an error that was corrected: a picture is what is known and an offset, which
+//! decays.
 //!
-//! The picture that was drawn and the one that turned out to be right go in; pictures that come from the one to the other come out,
-//! slowly if the error was small, fast if it was large.
+//! The picture that was drawn and the one that turned out to be right go in; pictures that come
+//! from the one to the other come out, slowly if the error was small, fast if it was large.
 //!
-//! Units: metres; per frame of 1/60 s. Source: reference 002 (visual smoothing: factors 0.95 and 0.85, blended between 25 cm and 1 m; for
-//! the orientation between 0.1 and 0.5 of the dot product).
+//! Units: metres; per frame of 1/60 s. Source: reference 002 (visual smoothing: factors 0.95 and
+//! 0.85, blended between 25 cm and 1 m; for the orientation between 0.1 and 0.5 of the dot
+//! product).
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -24,8 +26,8 @@ const SMALL_TURN: f32 = 0.1;
 const LARGE_TURN: f32 = 0.5;
 /// What is off by more than that is somewhere else: drawn there at once.
 pub const SNAP_M: f32 = 4.0;
-/// A correction by less than that, and by less than a degree, nobody sees: it is not smoothed. Where words come in each frame, each
-/// corrects a little, and what is drawn is what they say.
+/// A correction by less than that, and by less than a degree, nobody sees: it is not smoothed.
+/// Where words come in each frame, each corrects a little, and what is drawn is what they say.
 const UNSEEN_M: f32 = 0.002;
 const UNSEEN_TURN: f32 = 4e-5;
 /// An offset that nobody sees is none: half a millimetre, a tenth of a degree.
@@ -50,7 +52,10 @@ pub struct Glide {
 
 impl Offset {
     /// The picture is what is known.
-    pub const NONE: Self = Self { metres: [0.0; 3], turn: rotation::NONE };
+    pub const NONE: Self = Self {
+        metres: [0.0; 3],
+        turn: rotation::NONE,
+    };
 
     /// The offset with which what is at `known` looks like `drawn`.
     pub fn from(drawn: Picture, known: Picture) -> Self {
@@ -60,7 +65,10 @@ impl Offset {
             return Self::NONE;
         }
         let turn = rotation::product(drawn.quaternion, rotation::inverse(known.quaternion));
-        Self { metres, turn: rotation::mix(rotation::NONE, turn, 1.0) }
+        Self {
+            metres,
+            turn: rotation::mix(rotation::NONE, turn, 1.0),
+        }
     }
 
     /// The picture of what is at `known`.
@@ -68,7 +76,10 @@ impl Offset {
         let Position { x, y, z } = known.position;
         let [dx, dy, dz] = self.metres;
         let position = Position::new(x + dx, y + dy, z + dz);
-        Picture { position, quaternion: rotation::product(self.turn, known.quaternion) }
+        Picture {
+            position,
+            quaternion: rotation::product(self.turn, known.quaternion),
+        }
     }
 
     /// What is left of it after so many frames; none when nobody sees it any more.
@@ -76,17 +87,25 @@ impl Offset {
     pub fn after(&self, frames: f32) -> Self {
         let length = length(self.metres);
         let left = factor(length, SMALL_M, LARGE_M).powf(frames);
-        let metres = if length * left < NOTHING_M { [0.0; 3] } else { self.metres.map(|part| part * left) };
+        let metres = if length * left < NOTHING_M {
+            [0.0; 3]
+        } else {
+            self.metres.map(|part| part * left)
+        };
         let off = 1.0 - rotation::dot(self.turn, rotation::NONE).abs();
         let left = factor(off, SMALL_TURN, LARGE_TURN).powf(frames);
-        let turn =
-            if off * left < NOTHING_TURN { rotation::NONE } else { rotation::mix(rotation::NONE, self.turn, left) };
+        let turn = if off * left < NOTHING_TURN {
+            rotation::NONE
+        } else {
+            rotation::mix(rotation::NONE, self.turn, left)
+        };
         Self { metres, turn }
     }
 }
 
 impl Glide {
-    /// From what was drawn at `now` to what is known now; `None` if nobody sees the difference, or it is too large to glide.
+    /// From what was drawn at `now` to what is known now; `None` if nobody sees the difference, or
+    /// it is too large to glide.
     pub fn from(now: GameTime, drawn: Picture, known: Picture) -> Option<Self> {
         if !is_seen(drawn, known) {
             return None;
@@ -97,7 +116,9 @@ impl Glide {
 
     /// The picture at `t` of what is known to be at `known` then.
     pub fn over(&self, t: GameTime, known: Picture) -> Picture {
-        self.offset.after(t.since(self.since).as_secs_f32() * FRAMES_PER_S).over(known)
+        self.offset
+            .after(t.since(self.since).as_secs_f32() * FRAMES_PER_S)
+            .over(known)
     }
 }
 
@@ -147,7 +168,10 @@ mod tests {
     }
 
     fn picture(x: f32) -> Picture {
-        Picture { position: Position::new(x, 0.0, 0.2), quaternion: rotation::NONE }
+        Picture {
+            position: Position::new(x, 0.0, 0.2),
+            quaternion: rotation::NONE,
+        }
     }
 
     fn ms(ms: u64) -> GameTime {

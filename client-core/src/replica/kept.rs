@@ -1,11 +1,13 @@
 //! What is kept of one component, and what an update changes of it.
 //!
-//! Updates go in; values at any room time come out, and whether an update was news, and if so whether views had shown
-//! something else already: that makes it late. News are asked of the curves, not of the points, since a sender may cut
-//! the same curve at other times; what differs by less than anybody can see counts as the same.
+//! Updates go in; values at any room time come out, and whether an update was news, and if so
+//! whether views had shown something else already: that makes it late. News are asked of the
+//! curves, not of the points, since a sender may cut the same curve at other times; what differs by
+//! less than anybody can see counts as the same.
 //!
-//! Paths, gauges and flags bring their points in time along. A number or a text holds from the record's time on and is kept
-//! as steps over time, so that all components are read alike. Poses are none of these: see [`super::track`].
+//! Paths, gauges and flags bring their points in time along. A number or a text holds from the
+//! record's time on and is kept as steps over time, so that all components are read alike. Poses
+//! are none of these: see [`super::track`].
 //!
 //! Source: `proto::message`; reference 003, section 3.6 (late data are inserted in the past).
 
@@ -15,9 +17,11 @@ use ambit_proto::timeline::{Gauge, Held, Sample, Timeline, Waypoint};
 
 use crate::client::event::Value;
 
-/// Steps of a number or a text that are known at once: more than a room of 30 Hz decides within a local lag of 200 ms.
+/// Steps of a number or a text that are known at once: more than a room of 30 Hz decides within a
+/// local lag of 200 ms.
 const STEPS: usize = 8;
-/// Metres that nobody sees; what rounding to milliseconds and to the wire's grid can make of a fast missile.
+/// Metres that nobody sees; what rounding to milliseconds and to the wire's grid can make of a fast
+/// missile.
 pub(super) const NEAR_M: f32 = 0.1;
 /// Share of a gauge's maximum that nobody sees.
 const NEAR_SHARE: f32 = 0.01;
@@ -119,7 +123,9 @@ fn value_of(step: &Component) -> Option<Value> {
 }
 
 fn news<T: Sample + Near>(held: &Timeline<T>, update: &Timeline<T>, now: GameTime) -> News {
-    let Some((from, _)) = update.first() else { return News::None };
+    let Some((from, _)) = update.first() else {
+        return News::None;
+    };
     let differ = |t: GameTime| match (held.at(t), update.at(t)) {
         (Some(held), Some(update)) => !held.is_near(&update),
         (held, update) => held.is_some() != update.is_some(),
@@ -127,9 +133,16 @@ fn news<T: Sample + Near>(held: &Timeline<T>, update: &Timeline<T>, now: GameTim
     if now >= from && differ(now) {
         return News::Late;
     }
-    let known = held.tail(from).map(|(time, _)| time).filter(|time| *time >= from);
+    let known = held
+        .tail(from)
+        .map(|(time, _)| time)
+        .filter(|time| *time >= from);
     let told = update.points().map(|(time, _)| time);
-    if known.chain(told).any(differ) { News::Ahead } else { News::None }
+    if known.chain(told).any(differ) {
+        News::Ahead
+    } else {
+        News::None
+    }
 }
 
 /// Whether a person could not tell two values apart.
@@ -165,8 +178,14 @@ mod tests {
     #[test]
     fn the_same_way_cut_elsewhere_is_no_news() {
         let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
-        assert_eq!(kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 10.0)]), ms(700)), News::None);
-        assert_eq!(kept.merge(ms(600), &walk(&[(600, 6.0), (1_000, 10.0)]), ms(300)), News::None);
+        assert_eq!(
+            kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 10.0)]), ms(700)),
+            News::None
+        );
+        assert_eq!(
+            kept.merge(ms(600), &walk(&[(600, 6.0), (1_000, 10.0)]), ms(300)),
+            News::None
+        );
     }
 
     #[test]
@@ -181,20 +200,33 @@ mod tests {
     #[test]
     fn another_destination_from_an_earlier_time_on_is_late() {
         let mut kept = kept(&[(0, 0.0), (1_000, 10.0)]);
-        assert_eq!(kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 0.0)]), ms(600)), News::Late);
+        assert_eq!(
+            kept.merge(ms(500), &walk(&[(500, 5.0), (1_000, 0.0)]), ms(600)),
+            News::Late
+        );
         assert_eq!(x(&kept, 600), 4.0);
     }
 
     #[test]
     fn a_way_that_ends_sooner_than_was_known_is_news() {
         let mut kept = kept(&[(0, 0.0), (1_000, 10.0), (2_000, 20.0)]);
-        assert_eq!(kept.merge(ms(0), &walk(&[(0, 0.0), (1_000, 10.0)]), ms(500)), News::Ahead);
+        assert_eq!(
+            kept.merge(ms(0), &walk(&[(0, 0.0), (1_000, 10.0)]), ms(500)),
+            News::Ahead
+        );
     }
 
     #[test]
     fn a_rate_is_news_even_before_it_has_changed_anything() {
         let mut kept = Kept::new(ms(0), &Component::gauge(ms(0), 50.0, 0.0, 100.0));
-        assert_eq!(kept.merge(ms(500), &Component::gauge(ms(500), 50.0, 2.0, 100.0), ms(100)), News::Ahead);
+        assert_eq!(
+            kept.merge(
+                ms(500),
+                &Component::gauge(ms(500), 50.0, 2.0, 100.0),
+                ms(100)
+            ),
+            News::Ahead
+        );
     }
 
     #[test]
@@ -202,13 +234,22 @@ mod tests {
         let mut kept = Kept::new(ms(0), &Component::Number(1));
         for step in 1..=6 {
             let at = ms(100 + 50 * step);
-            assert_eq!(kept.merge(at, &Component::Number(1 + step as i64), ms(50 * step)), News::Ahead);
+            assert_eq!(
+                kept.merge(at, &Component::Number(1 + step as i64), ms(50 * step)),
+                News::Ahead
+            );
         }
         for (t, expected) in [(0, 1), (149, 1), (150, 2), (399, 6), (400, 7), (9_999, 7)] {
             assert_eq!(kept.value(ms(t)), Some(Value::Number(expected)), "at {t}");
         }
-        assert_eq!(kept.merge(ms(500), &Component::Number(7), ms(600)), News::None);
-        assert_eq!(kept.merge(ms(500), &Component::Number(8), ms(600)), News::Late);
+        assert_eq!(
+            kept.merge(ms(500), &Component::Number(7), ms(600)),
+            News::None
+        );
+        assert_eq!(
+            kept.merge(ms(500), &Component::Number(8), ms(600)),
+            News::Late
+        );
     }
 
     fn ms(ms: u64) -> GameTime {
@@ -228,6 +269,10 @@ mod tests {
     }
 
     fn x(kept: &Kept, t: u64) -> f32 {
-        kept.path().and_then(|path| path.at(ms(t))).expect("a path with points").position.x
+        kept.path()
+            .and_then(|path| path.at(ms(t)))
+            .expect("a path with points")
+            .position
+            .x
     }
 }

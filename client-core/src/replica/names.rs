@@ -1,4 +1,5 @@
-//! The names of a schema, shared with the events that carry them: an event costs no copy of a string.
+//! The names of a schema, shared with the events that carry them: an event costs no copy of a
+//! string.
 
 use std::sync::Arc;
 
@@ -25,12 +26,24 @@ pub struct Named {
 impl Names {
     /// The names in `schema`.
     pub fn of(schema: &Schema) -> Self {
-        let kinds = schema.kinds.iter().map(|kind| named(&kind.name, kind.components.iter().map(|part| &part.name)));
-        let events = schema.events.iter().map(|event| named(&event.name, event.fields.iter().map(|part| &part.name)));
-        Names { kinds: kinds.collect(), events: events.collect() }
+        let kinds = schema
+            .kinds
+            .iter()
+            .map(|kind| named(&kind.name, kind.components.iter().map(|part| &part.name)));
+        let events = schema
+            .events
+            .iter()
+            .map(|event| named(&event.name, event.fields.iter().map(|part| &part.name)));
+        Names {
+            kinds: kinds.collect(),
+            events: events.collect(),
+        }
     }
 }
 
 fn named<'s>(name: &'s str, parts: impl Iterator<Item = &'s String>) -> Named {
-    Named { name: name.into(), parts: parts.map(|part| part.as_str().into()).collect() }
+    Named {
+        name: name.into(),
+        parts: parts.map(|part| part.as_str().into()).collect(),
+    }
 }

@@ -1,8 +1,9 @@
 //! One object as a client knows it.
 //!
-//! Components go in with the stamp of the datagram that brought them; values at any room time come out.
-//! Invariant: of each component the newest datagram's word stands, in whatever order datagrams arrive. Their stamps tell
-//! which is newer. A pose is not one of these values: it has a [`Track`] of its own.
+//! Components go in with the stamp of the datagram that brought them; values at any room time come
+//! out. Invariant: of each component the newest datagram's word stands, in whatever order datagrams
+//! arrive. Their stamps tell which is newer. A pose is not one of these values: it has a [`Track`]
+//! of its own.
 
 use ambit_proto::ids::Alias;
 use ambit_proto::pose::{Entry, Pose};
@@ -72,11 +73,34 @@ pub struct Noted {
 
 impl<V> Object<V> {
     /// An object of which only the head is known.
-    pub fn new(id: u32, alias: Alias, kind: u8, own: bool, moment: Moment, declared: &Kind) -> Self {
-        let components = std::iter::repeat_with(|| None).take(declared.components.len()).collect();
-        let track = declared.pose_format().map(|format| Track::new(*format, moment.arrival.number));
+    pub fn new(
+        id: u32,
+        alias: Alias,
+        kind: u8,
+        own: bool,
+        moment: Moment,
+        declared: &Kind,
+    ) -> Self {
+        let components = std::iter::repeat_with(|| None)
+            .take(declared.components.len())
+            .collect();
+        let track = declared
+            .pose_format()
+            .map(|format| Track::new(*format, moment.arrival.number));
         let (view, drawing, glide) = Default::default();
-        Object { id, alias, kind, own, enters: moment.at, leaves: None, view, track, drawing, glide, components }
+        Object {
+            id,
+            alias,
+            kind,
+            own,
+            enters: moment.at,
+            leaves: None,
+            view,
+            track,
+            drawing,
+            glide,
+            components,
+        }
     }
 
     /// Takes over what a record says. Returns the greatest news.
@@ -91,19 +115,37 @@ impl<V> Object<V> {
     /// Takes over a pose.
     pub fn note(&mut self, arrival: Arrival, pose: Pose, times: Times) -> Noted {
         let Arrival { number, stamp, now } = arrival;
-        let shown = if stamp <= times.stamp_at(now) { self.told_position(now, times) } else { None };
+        let shown = if stamp <= times.stamp_at(now) {
+            self.told_position(now, times)
+        } else {
+            None
+        };
         let guessed = self.guessed(now, times);
-        let Some(track) = &mut self.track else { return Noted::default() };
+        let Some(track) = &mut self.track else {
+            return Noted::default();
+        };
         let newest = track.newest().is_none_or(|newest| stamp >= newest);
-        track.note(Entry { number, stamp, pose });
+        track.note(Entry {
+            number,
+            stamp,
+            pose,
+        });
         let late = shown.is_some_and(|shown| {
-            let heard = Times { heard: times.heard.max(stamp), ..times };
-            self.told_position(now, heard).is_some_and(|position| position.distance(shown) > NEAR_M)
+            let heard = Times {
+                heard: times.heard.max(stamp),
+                ..times
+            };
+            self.told_position(now, heard)
+                .is_some_and(|position| position.distance(shown) > NEAR_M)
         });
         if let Some(guessed) = guessed {
-            let heard = Times { heard: times.heard.max(stamp), ..times };
-            self.glide =
-                self.told(now, heard).and_then(|(track, pose)| Glide::from(now, guessed, picture(track, &pose)));
+            let heard = Times {
+                heard: times.heard.max(stamp),
+                ..times
+            };
+            self.glide = self
+                .told(now, heard)
+                .and_then(|(track, pose)| Glide::from(now, guessed, picture(track, &pose)));
         }
         Noted { newest, late }
     }
@@ -125,15 +167,28 @@ impl<V> Object<V> {
             let (track, pose) = self.told(t, times)?;
             let (linear, angular) = track.format().velocities(&pose);
             let known = picture(track, &pose);
-            let Picture { position, quaternion } = self.glide.map_or(known, |glide| glide.over(t, known));
+            let Picture {
+                position,
+                quaternion,
+            } = self.glide.map_or(known, |glide| glide.over(t, known));
             let at_rest = !self.moves(t, times) && position == known.position;
-            Some(Drawn { shows: times.lag.shown(t), position, quaternion, linear, angular, at_rest })
+            Some(Drawn {
+                shows: times.lag.shown(t),
+                position,
+                quaternion,
+                linear,
+                angular,
+                at_rest,
+            })
         })
     }
 
-    /// What the poses that came say of `t`, whenever that is shown, on the grid of its kind, if it has poses.
+    /// What the poses that came say of `t`, whenever that is shown, on the grid of its kind, if it
+    /// has poses.
     pub fn pose(&self, t: GameTime, times: Times) -> Option<Pose> {
-        self.track.as_ref()?.at(t.saturating_sub(times.delay), times.heard)
+        self.track
+            .as_ref()?
+            .at(t.saturating_sub(times.delay), times.heard)
     }
 
     /// How it is turned at `t`, if it has poses.
@@ -160,8 +215,15 @@ impl<V> Object<V> {
         if self.view.is_none() || self.drawing.is_some() || newest >= times.stamp_at(t) {
             return None;
         }
-        let Drawn { position, quaternion, .. } = self.drawn(t, times)?;
-        Some(Picture { position, quaternion })
+        let Drawn {
+            position,
+            quaternion,
+            ..
+        } = self.drawn(t, times)?;
+        Some(Picture {
+            position,
+            quaternion,
+        })
     }
 
     fn told_position(&self, t: GameTime, times: Times) -> Option<Position> {
@@ -173,7 +235,11 @@ impl<V> Object<V> {
     pub fn told_value(&self, t: GameTime, times: Times) -> Option<Value> {
         let (track, pose) = self.told(t, times)?;
         let (position, facing) = (track.format().position(&pose), track.facing(&pose));
-        Some(Value::Pose { position, facing, moves: self.moves_as_told(t, times) })
+        Some(Value::Pose {
+            position,
+            facing,
+            moves: self.moves_as_told(t, times),
+        })
     }
 
     /// What the poses that came say of `t`: what lies between them, and a little beyond.
@@ -184,23 +250,32 @@ impl<V> Object<V> {
 
     /// Whether it is on its way somewhere at `t`.
     pub fn moves(&self, t: GameTime, times: Times) -> bool {
-        self.simulated(t, times).map_or_else(|| self.moves_as_told(t, times), |drawn| !drawn.at_rest)
+        self.simulated(t, times)
+            .map_or_else(|| self.moves_as_told(t, times), |drawn| !drawn.at_rest)
     }
 
     fn moves_as_told(&self, t: GameTime, times: Times) -> bool {
         match &self.track {
             Some(track) => track.moves(times.stamp_at(t), times.heard),
-            None => self.kept(0).and_then(Kept::path).is_some_and(|path| path.next_after(t).is_some()),
+            None => self
+                .kept(0)
+                .and_then(Kept::path)
+                .is_some_and(|path| path.next_after(t).is_some()),
         }
     }
 
     /// The value of a component at `t`.
     pub fn value(&self, index: usize, t: GameTime, times: Times) -> Option<Value> {
         if index == 0
-            && let Some((position, facing)) =
-                self.facing(t, times).and_then(|facing| Some((self.position(t, times)?, facing)))
+            && let Some((position, facing)) = self
+                .facing(t, times)
+                .and_then(|facing| Some((self.position(t, times)?, facing)))
         {
-            return Some(Value::Pose { position, facing, moves: self.moves(t, times) });
+            return Some(Value::Pose {
+                position,
+                facing,
+                moves: self.moves(t, times),
+            });
         }
         self.kept(index)?.value(t)
     }
@@ -220,13 +295,19 @@ impl<V> Object<V> {
     ) -> Vec<Named<Value>> {
         let named = |index: usize| {
             let value = self.value(index, t, times)?;
-            Some(Named { name: names.parts[index].clone(), value })
+            Some(Named {
+                name: names.parts[index].clone(),
+                value,
+            })
         };
         indices.filter_map(named).collect()
     }
 
     fn kept(&self, index: usize) -> Option<&Kept> {
-        self.components.get(index)?.as_ref().map(|known| &known.kept)
+        self.components
+            .get(index)?
+            .as_ref()
+            .map(|known| &known.kept)
     }
 
     /// A pose in a record may be one that is known already: an `Enter` can come again.
@@ -240,7 +321,10 @@ impl<V> Object<V> {
     }
 
     fn merge_one(&mut self, moment: Moment, index: usize, component: &Component) -> News {
-        let Moment { arrival: Arrival { stamp, now, .. }, at } = moment;
+        let Moment {
+            arrival: Arrival { stamp, now, .. },
+            at,
+        } = moment;
         match &mut self.components[index] {
             Some(known) if stamp < known.stamp => News::None,
             Some(known) => {
@@ -248,7 +332,10 @@ impl<V> Object<V> {
                 known.kept.merge(at, component, now)
             }
             unknown => {
-                *unknown = Some(Known { kept: Kept::new(at, component), stamp });
+                *unknown = Some(Known {
+                    kept: Kept::new(at, component),
+                    stamp,
+                });
                 News::Ahead
             }
         }
@@ -256,5 +343,8 @@ impl<V> Object<V> {
 }
 
 fn picture(track: &Track, pose: &Pose) -> Picture {
-    Picture { position: track.format().position(pose), quaternion: track.format().quaternion(pose) }
+    Picture {
+        position: track.format().position(pose),
+        quaternion: track.format().quaternion(pose),
+    }
 }

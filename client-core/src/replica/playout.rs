@@ -1,18 +1,21 @@
 //! Which room time objects with poses are shown at: how far behind the estimated room time.
 //!
-//! When datagrams with poses came and the room time go in, a [`Lag`] comes out: for each room time how far behind it such
-//! objects are shown. Timelines know nothing of this: they are shown at room time. No clock.
+//! When datagrams with poses came and the room time go in, a [`Lag`] comes out: for each room time
+//! how far behind it such objects are shown. Timelines know nothing of this: they are shown at room
+//! time. No clock.
 //!
-//! A pose holds from its stamp and the local lag on, and comes in a way after its stamp: so the local lag less that way is a
-//! buffer against jitter already. [`Render`] says whether it is to be the only one.
+//! A pose holds from its stamp and the local lag on, and comes in a way after its stamp: so the
+//! local lag less that way is a buffer against jitter already. [`Render`] says whether it is to be
+//! the only one.
 //!
 //! Invariants:
 //! 1. What is shown is never ahead of room time.
-//! 2. As room time goes on, the time shown goes on, at most 5 % ([`MAX_SLEW`]) faster or slower: it never steps, and never back.
-//!    (Until the first datagram has come nothing is shown, and the lag is what it should be at once.)
+//! 2. As room time goes on, the time shown goes on, at most 5 % ([`MAX_SLEW`]) faster or slower: it
+//!    never steps, and never back. (Until the first datagram has come nothing is shown, and the lag
+//!    is what it should be at once.)
 //!
-//! Bound: `SAMPLES` samples of 16 bytes. Cost: a selection among them four times a second. Source: reference 000 (100 ms in the
-//! past), 002 (buffer against jitter); reference 003 (local lag).
+//! Bound: `SAMPLES` samples of 16 bytes. Cost: a selection among them four times a second. Source:
+//! reference 000 (100 ms in the past), 002 (buffer against jitter); reference 003 (local lag).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -30,7 +33,8 @@ pub const LONGEST: Duration = Duration::from_secs(1);
 
 /// Share of the datagrams that an adaptive delay lets come in time.
 const IN_TIME: f64 = 0.99;
-/// How far back an adaptive delay looks: at 20 datagrams a second, one hundredth of it is more than one of them.
+/// How far back an adaptive delay looks: at 20 datagrams a second, one hundredth of it is more than
+/// one of them.
 const WINDOW: Duration = Duration::from_secs(8);
 /// Samples at most: more than a room of 60 Hz sends in the window.
 const SAMPLES: usize = 512;
@@ -48,12 +52,13 @@ pub enum Render {
     Room,
     /// So long after it comes in, if it took the quickest way; but not before its room time.
     Fixed(Duration),
-    /// As early as lets 99 % of the datagrams of the last seconds come in time, also those that come after lost ones; but not before
-    /// its room time.
+    /// As early as lets 99 % of the datagrams of the last seconds come in time, also those that
+    /// come after lost ones; but not before its room time.
     Adaptive,
 }
 
-/// 100 ms after it comes in: two datagrams at 20 a second. On lines that are quick enough for the local lag, that is the room time.
+/// 100 ms after it comes in: two datagrams at 20 a second. On lines that are quick enough for the
+/// local lag, that is the room time.
 ///
 /// Source: reference 000.
 impl Default for Render {
@@ -81,7 +86,8 @@ pub struct Playout {
     started: bool,
     /// Number and stamp of the newest datagram.
     newest: Option<(u64, GameTime)>,
-    /// When datagrams came, and how much later than what was to be shown needed them: by how much it was too late, or below zero.
+    /// When datagrams came, and how much later than what was to be shown needed them: by how much
+    /// it was too late, or below zero.
     samples: VecDeque<(GameTime, i64)>,
     /// When the delay was reckoned last.
     reckoned: Option<GameTime>,
@@ -105,13 +111,21 @@ impl Lag {
 
     /// One that stays what it is.
     pub fn steady(lag: Duration) -> Self {
-        Lag { since: GameTime::ZERO, from: lag, to: lag }
+        Lag {
+            since: GameTime::ZERO,
+            from: lag,
+            to: lag,
+        }
     }
 
     /// From `now` on, it comes to this.
     pub fn follow(&mut self, now: GameTime, to: Duration) {
         if to != self.to {
-            *self = Lag { since: now, from: self.at(now), to };
+            *self = Lag {
+                since: now,
+                from: self.at(now),
+                to,
+            };
         }
     }
 }
@@ -120,7 +134,15 @@ impl Playout {
     /// In a room with this local lag.
     pub fn new(render: Render, delay: Duration) -> Self {
         let (lag, started, newest, samples, reckoned) = Default::default();
-        Playout { render, delay, lag, started, newest, samples, reckoned }
+        Playout {
+            render,
+            delay,
+            lag,
+            started,
+            newest,
+            samples,
+            reckoned,
+        }
     }
 
     /// A datagram of this number and stamp has come at room time `now`; whether it has poses.
@@ -131,12 +153,16 @@ impl Playout {
             if self.samples.len() == SAMPLES {
                 self.samples.pop_front();
             }
-            let late = now.micros().cast_signed().wrapping_sub((needed + self.delay).micros().cast_signed());
+            let late = now
+                .micros()
+                .cast_signed()
+                .wrapping_sub((needed + self.delay).micros().cast_signed());
             self.samples.push_back((now, late));
         }
     }
 
-    /// From which stamp on a datagram was waited for: its own, or that of the one before what was lost.
+    /// From which stamp on a datagram was waited for: its own, or that of the one before what was
+    /// lost.
     fn needed(&mut self, number: u64, stamp: GameTime) -> GameTime {
         let (last, heard) = self.newest.unwrap_or((number, stamp));
         if number <= last {
@@ -144,7 +170,11 @@ impl Playout {
             return stamp;
         }
         self.newest = Some((number, stamp));
-        if number == last + 1 { stamp } else { heard.max(stamp.saturating_sub(LONGEST_GAP)) }
+        if number == last + 1 {
+            stamp
+        } else {
+            heard.max(stamp.saturating_sub(LONGEST_GAP))
+        }
     }
 
     /// Room time has come to `now`; what comes from the host takes `one_way`, at best.
@@ -172,14 +202,24 @@ impl Playout {
             return self.lag.to;
         }
         self.reckoned = Some(now);
-        while self.samples.pop_front_if(|(came, _)| *came + WINDOW < now).is_some() {}
+        while self
+            .samples
+            .pop_front_if(|(came, _)| *came + WINDOW < now)
+            .is_some()
+        {}
         let mut late_us: Vec<i64> = self.samples.iter().map(|(_, late)| *late).collect();
         let in_time = (late_us.len() as f64 * IN_TIME).ceil() as usize;
-        let Some(last) = in_time.checked_sub(1) else { return self.lag.to };
+        let Some(last) = in_time.checked_sub(1) else {
+            return self.lag.to;
+        };
         let (_, &mut late_us, _) = late_us.select_nth_unstable(last);
         let wanted = Duration::from_micros(late_us.max(0).cast_unsigned()).min(LONGEST);
         let spare = self.lag.to.saturating_sub(wanted);
-        if spare > Duration::ZERO && spare < STEADY { self.lag.to } else { wanted }
+        if spare > Duration::ZERO && spare < STEADY {
+            self.lag.to
+        } else {
+            wanted
+        }
     }
 }
 
@@ -195,9 +235,9 @@ impl FromStr for Render {
             "room" => Ok(Render::Room),
             "adaptive" => Ok(Render::Adaptive),
             "interpolated" => Ok(Render::Fixed(INTERPOLATED)),
-            _ => delay(text)
-                .map(Render::Fixed)
-                .ok_or_else(|| "expected room, adaptive, interpolated or a delay from 0ms to 1000ms".to_owned()),
+            _ => delay(text).map(Render::Fixed).ok_or_else(|| {
+                "expected room, adaptive, interpolated or a delay from 0ms to 1000ms".to_owned()
+            }),
         }
     }
 }
@@ -227,10 +267,20 @@ mod tests {
 
     #[test]
     fn a_fixed_delay_counts_from_arrival_and_never_leads_ahead_of_room_time() {
-        for (delay, one_way, behind) in [(100, 40, 0), (100, 50, 0), (100, 80, 30), (400, 40, 290), (0, 200, 50)] {
+        for (delay, one_way, behind) in [
+            (100, 40, 0),
+            (100, 50, 0),
+            (100, 80, 30),
+            (400, 40, 290),
+            (0, 200, 50),
+        ] {
             let mut playout = Playout::new(Render::Fixed(way(delay)), DELAY);
             let lag = playout.advance(ms(10_000), way(one_way));
-            assert_eq!(lag.at(ms(10_000)), way(behind), "{delay} ms, {one_way} ms on the way");
+            assert_eq!(
+                lag.at(ms(10_000)),
+                way(behind),
+                "{delay} ms, {one_way} ms on the way"
+            );
         }
     }
 
@@ -289,7 +339,10 @@ mod tests {
                 let (now, shown) = (ms(line.now), line.playout.lag().shown(ms(line.now)));
                 assert!(shown <= now);
                 if let Some((then, shown_then)) = before.replace((now, shown)) {
-                    let (real, ran) = (now.since(then).as_micros(), shown.since(shown_then).as_micros());
+                    let (real, ran) = (
+                        now.since(then).as_micros(),
+                        shown.since(shown_then).as_micros(),
+                    );
                     assert!(shown >= shown_then, "seed {seed}");
                     assert!(
                         (real * 95 / 100 - 1..=real * 105 / 100 + 1).contains(&ran),
@@ -307,8 +360,18 @@ mod tests {
         playout.hear(ms(1_000), 0, ms(1_000), true);
         let lag = playout.advance(ms(1_000), way(100));
         let again = { playout.advance(ms(1_500), way(0)) };
-        assert_eq!((lag.at(ms(1_000)), lag.at(ms(1_500)), lag.at(ms(9_000))), (way(150), way(175), way(250)));
-        assert_eq!((again.at(ms(1_500)), again.at(ms(1_600)), again.at(ms(9_000))), (way(175), way(170), way(150)));
+        assert_eq!(
+            (lag.at(ms(1_000)), lag.at(ms(1_500)), lag.at(ms(9_000))),
+            (way(150), way(175), way(250))
+        );
+        assert_eq!(
+            (
+                again.at(ms(1_500)),
+                again.at(ms(1_600)),
+                again.at(ms(9_000))
+            ),
+            (way(175), way(170), way(150))
+        );
     }
 
     #[test]
@@ -340,8 +403,18 @@ mod tests {
 
     impl Line {
         fn new(seed: u64, way_ms: u64, jitter_ms: u64) -> Self {
-            let (rng, playout) = (fastrand::Rng::with_seed(seed), Playout::new(Render::Adaptive, DELAY));
-            Line { playout, rng, way_ms, jitter_ms, now: 0, flying: Vec::new() }
+            let (rng, playout) = (
+                fastrand::Rng::with_seed(seed),
+                Playout::new(Render::Adaptive, DELAY),
+            );
+            Line {
+                playout,
+                rng,
+                way_ms,
+                jitter_ms,
+                now: 0,
+                flying: Vec::new(),
+            }
         }
 
         /// How many came when their time had been shown already, and how many in all.
@@ -349,7 +422,8 @@ mod tests {
             let (mut late, mut all) = (0, 0);
             for now in self.now..self.now + for_ms {
                 if now % 50 == 0 {
-                    self.flying.push((now + self.way_ms + self.rng.u64(0..=self.jitter_ms), now));
+                    self.flying
+                        .push((now + self.way_ms + self.rng.u64(0..=self.jitter_ms), now));
                 }
                 for (_, stamp) in self.flying.extract_if(.., |(comes, _)| *comes <= now) {
                     self.playout.hear(ms(now), stamp / 50, ms(stamp), true);

@@ -1,16 +1,19 @@
 //! The poses of a datagram, taken over by the objects that they are of.
 //!
-//! The bytes of a pose section go in; what they did comes out, and whether they could be read to the end. What stands before
-//! the point where that was no longer possible is taken over all the same.
+//! The bytes of a pose section go in; what they did comes out, and whether they could be read to
+//! the end. What stands before the point where that was no longer possible is taken over all the
+//! same.
 //!
-//! Invariant: no pose is read against another base than the one that it was coded against. The host takes a datagram that
-//! the link has confirmed for known in whole. So one that could not be read to its end is remembered ([`Failed`]), and a
-//! section that counts it among the known ones is not read at all: it may mean poses that are not here.
+//! Invariant: no pose is read against another base than the one that it was coded against. The host
+//! takes a datagram that the link has confirmed for known in whole. So one that could not be read
+//! to its end is remembered ([`Failed`]), and a section that counts it among the known ones is not
+//! read at all: it may mean poses that are not here.
 
 use std::collections::VecDeque;
 
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept as Known, Pose, PoseFormat, SectionError, SectionHeader, read_section,
+    AckedSet, Bases, Entry, Kept as Known, Pose, PoseFormat, SectionError, SectionHeader,
+    read_section,
 };
 use ambit_proto::wire::Reader;
 
@@ -33,14 +36,16 @@ pub struct Section {
     pub late: u64,
     /// Poses of objects that had left: read, and of no other use.
     pub stale: u64,
-    /// What the server knew to have arrived; an error if the rest could not be read: then the server is to be told.
+    /// What the server knew to have arrived; an error if the rest could not be read: then the
+    /// server is to be told.
     pub end: Result<Option<AckedSet>, SectionError>,
 }
 
 /// Datagrams that count as known, and whose poses are not.
 ///
-/// Bound: [`FAILED`], the newest. A host that has heard of one counts none up to it among the known ones, so there are
-/// as many as come within a round trip; one that does not listen gets nonsense shown, and of its own objects only.
+/// Bound: [`FAILED`], the newest. A host that has heard of one counts none up to it among the known
+/// ones, so there are as many as come within a round trip; one that does not listen gets nonsense
+/// shown, and of its own objects only.
 #[derive(Debug, Default)]
 pub(super) struct Failed {
     numbers: VecDeque<u64>,
@@ -59,17 +64,28 @@ impl Failed {
 
     /// Whether one of them is in the acked set that this section names.
     fn is_meant_by(&self, bytes: &[u8], number: u64) -> bool {
-        let mut header = SectionHeader { number, ..SectionHeader::default() };
+        let mut header = SectionHeader {
+            number,
+            ..SectionHeader::default()
+        };
         !self.numbers.is_empty()
             && header.wire(&mut Reader::new(bytes)).is_ok()
-            && header.acked.is_some_and(|acked| self.numbers.iter().any(|number| acked.contains(*number)))
+            && header
+                .acked
+                .is_some_and(|acked| self.numbers.iter().any(|number| acked.contains(*number)))
     }
 }
 
 impl<V> Replica<V> {
     /// Takes over the pose section of the datagram in hand.
     pub fn apply_poses(&mut self, arrival: Arrival, bytes: &[u8]) -> Section {
-        let mut section = Section { applied: 0, shown: 0, late: 0, stale: 0, end: Ok(None) };
+        let mut section = Section {
+            applied: 0,
+            shown: 0,
+            late: 0,
+            stale: 0,
+            end: Ok(None),
+        };
         if self.mode == Mode::Light {
             return section;
         }
@@ -77,7 +93,11 @@ impl<V> Replica<V> {
         section.end = if self.failed.is_meant_by(bytes, arrival.number) {
             Err(SectionError::LostTrack { slot: 0 })
         } else {
-            let bases = Followed { slots: &self.slots, objects: &self.objects, number: arrival.number };
+            let bases = Followed {
+                slots: &self.slots,
+                objects: &self.objects,
+                number: arrival.number,
+            };
             read_section(bytes, arrival.number, arrival.stamp, &bases, &mut poses)
         };
         if section.end.is_err() {
@@ -101,7 +121,11 @@ impl<V> Replica<V> {
         let Some(place) = tenant(&self.slots, &self.objects, slot, number) else {
             section.stale += 1;
             if let Some(former) = self.slots.former_mut(slot, number) {
-                former.note(Entry { number, stamp, pose });
+                former.note(Entry {
+                    number,
+                    stamp,
+                    pose,
+                });
             }
             return;
         };
@@ -111,7 +135,14 @@ impl<V> Replica<V> {
             track.prune(acked);
         }
         section.applied += 1;
-        self.stirs.push(object.kind, Stir::Told { id: object.id, stamp, pose });
+        self.stirs.push(
+            object.kind,
+            Stir::Told {
+                id: object.id,
+                stamp,
+                pose,
+            },
+        );
         // What has not been shown yet is not late, and its `Enter` will tell the newest.
         if !(noted.newest || noted.late) || object.view.is_none() {
             return;
@@ -122,8 +153,16 @@ impl<V> Replica<V> {
             let at = self.times.shown_from(stamp, now);
             let name = self.names.kinds[usize::from(object.kind)].parts[0].clone();
             let value = object.told_value(at, self.times);
-            let components = value.map(|value| Named { name, value }).into_iter().collect();
-            self.events.push_back(ViewEvent::Update(Update { id: object.id, t: now, at, components }));
+            let components = value
+                .map(|value| Named { name, value })
+                .into_iter()
+                .collect();
+            self.events.push_back(ViewEvent::Update(Update {
+                id: object.id,
+                t: now,
+                at,
+                components,
+            }));
         }
     }
 }

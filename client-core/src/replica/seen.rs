@@ -58,7 +58,8 @@ impl<V> Seen<'_, V> {
         }
     }
 
-    /// Its orientation at `t`, as a unit quaternion (x, y, z, w); `None` for objects that have no pose.
+    /// Its orientation at `t`, as a unit quaternion (x, y, z, w); `None` for objects that have no
+    /// pose.
     pub fn orientation(&self, t: GameTime) -> Option<[f32; 4]> {
         Some(self.drawn(t)?.quaternion)
     }
@@ -68,8 +69,8 @@ impl<V> Seen<'_, V> {
         self.object.drawn(t, self.times)
     }
 
-    /// What the poses that came say of `t`, whenever that is shown and whatever is drawn of it then, on the grid of its kind; `None` for
-    /// objects that have none.
+    /// What the poses that came say of `t`, whenever that is shown and whatever is drawn of it
+    /// then, on the grid of its kind; `None` for objects that have none.
     pub fn pose(&self, t: GameTime) -> Option<Pose> {
         self.object.pose(t, self.times)
     }

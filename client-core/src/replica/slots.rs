@@ -1,25 +1,28 @@
-//! The server's places for objects, in a flat array: small numbers are given away first, so it is as long as the most that
-//! were ever followed at once.
+//! The server's places for objects, in a flat array: small numbers are given away first, so it is
+//! as long as the most that were ever followed at once.
 //!
-//! Invariant: a slot's epochs only grow; one without a tenant keeps its epoch, so that what comes late revives nothing.
+//! Invariant: a slot's epochs only grow; one without a tenant keeps its epoch, so that what comes
+//! late revives nothing.
 //!
-//! A slot also remembers the poses of the tenant before, for 33 datagrams: a datagram that comes late speaks of that
-//! one, and is read against what was told of it, or nothing behind it could be read.
-//! Bound: 65,536 slots of 16 bytes; of former tenants those of the last 33 datagrams.
+//! A slot also remembers the poses of the tenant before, for 33 datagrams: a datagram that comes
+//! late speaks of that one, and is read against what was told of it, or nothing behind it could be
+//! read. Bound: 65,536 slots of 16 bytes; of former tenants those of the last 33 datagrams.
 
 use std::collections::VecDeque;
 
 use super::store::Place;
 use super::track::Track;
 
-/// How late a datagram can be, in datagrams: the link refuses what is older than 32 before the newest.
+/// How late a datagram can be, in datagrams: the link refuses what is older than 32 before the
+/// newest.
 const LATE: u64 = 33;
 
 /// Slots by number.
 #[derive(Debug, Default)]
 pub struct Slots {
     slots: Vec<Slot>,
-    /// Slots with a former tenant, and until which datagram it is remembered, in the order of leaving.
+    /// Slots with a former tenant, and until which datagram it is remembered, in the order of
+    /// leaving.
     formers: VecDeque<(u64, u16)>,
 }
 
@@ -58,7 +61,10 @@ impl Slots {
 
     /// Remembers the poses of a tenant that datagram `number` has ended.
     pub fn remember(&mut self, slot: u16, track: Track, number: u64) {
-        self.entry(slot).former = Some(Box::new(Former { track, until: number }));
+        self.entry(slot).former = Some(Box::new(Former {
+            track,
+            until: number,
+        }));
         self.formers.push_back((number + LATE, slot));
     }
 
@@ -78,7 +84,11 @@ impl Slots {
     pub fn forget(&mut self, number: u64) {
         while let Some((_, slot)) = self.formers.pop_front_if(|(until, _)| *until < number) {
             let slot = &mut self.slots[usize::from(slot)];
-            if slot.former.as_ref().is_some_and(|former| former.until + LATE < number) {
+            if slot
+                .former
+                .as_ref()
+                .is_some_and(|former| former.until + LATE < number)
+            {
                 slot.former = None;
             }
         }
@@ -123,6 +133,13 @@ mod tests {
     }
 
     fn track(number: u64) -> Track {
-        Track::new(PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None }, number)
+        Track::new(
+            PoseFormat {
+                per_metre: 100,
+                turn: Turning::Fixed,
+                motion: None,
+            },
+            number,
+        )
     }
 }

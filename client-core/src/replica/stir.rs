@@ -1,4 +1,5 @@
-//! What a simulation is told of the objects that it simulates, in the order in which the replica hears of it.
+//! What a simulation is told of the objects that it simulates, in the order in which the replica
+//! hears of it.
 //!
 //! Bound: the reader takes all after each datagram.
 
@@ -48,7 +49,13 @@ impl Kinds {
 impl FromIterator<bool> for Kinds {
     /// Whether each kind is one of them, from index 0 on.
     fn from_iter<I: IntoIterator<Item = bool>>(kinds: I) -> Self {
-        Kinds(kinds.into_iter().take(64).enumerate().fold(0, |mask, (index, is)| mask | u64::from(is) << index))
+        Kinds(
+            kinds
+                .into_iter()
+                .take(64)
+                .enumerate()
+                .fold(0, |mask, (index, is)| mask | u64::from(is) << index),
+        )
     }
 }
 

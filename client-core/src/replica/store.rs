@@ -1,7 +1,9 @@
-//! Objects in a flat array, found by place at once, by id in a few steps, and walked by ascending id.
+//! Objects in a flat array, found by place at once, by id in a few steps, and walked by ascending
+//! id.
 //!
-//! Objects go in and get a place, which holds until they are taken out; later ones reuse it. Cost: to add one, a push (ids
-//! ascend); to find one by id, a binary search; to take one out, its successors' entries of 8 bytes move.
+//! Objects go in and get a place, which holds until they are taken out; later ones reuse it. Cost:
+//! to add one, a push (ids ascend); to find one by id, a binary search; to take one out, its
+//! successors' entries of 8 bytes move.
 //!
 //! Invariant: `order` names each object once, by ascending id.
 
@@ -19,14 +21,21 @@ pub struct Store<T> {
 
 impl<T> Default for Store<T> {
     fn default() -> Self {
-        Store { places: Vec::new(), free: Vec::new(), order: Vec::new() }
+        Store {
+            places: Vec::new(),
+            free: Vec::new(),
+            order: Vec::new(),
+        }
     }
 }
 
 impl<T> Store<T> {
     /// Adds an object, whose id is greater than that of each other one.
     pub fn push(&mut self, id: u32, object: T) -> Place {
-        debug_assert!(self.order.last().is_none_or(|last| last.0 < id), "ids ascend");
+        debug_assert!(
+            self.order.last().is_none_or(|last| last.0 < id),
+            "ids ascend"
+        );
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as Place - 1
@@ -72,7 +81,9 @@ impl<T> Store<T> {
 
     /// All objects, by ascending id.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.order.iter().filter_map(|&(id, place)| Some((id, self.at(place)?)))
+        self.order
+            .iter()
+            .filter_map(|&(id, place)| Some((id, self.at(place)?)))
     }
 
     /// How many there are.
@@ -105,14 +116,21 @@ mod tests {
                 let place = store.push(id, id * 10);
                 map.insert(id, id * 10);
                 most = most.max(map.len());
-                assert_eq!((store.at(place), store.place(id)), (Some(&(id * 10)), Some(place)), "seed {seed}");
+                assert_eq!(
+                    (store.at(place), store.place(id)),
+                    (Some(&(id * 10)), Some(place)),
+                    "seed {seed}"
+                );
                 for _ in 0..rng.u32(0..3) {
                     let gone = rng.u32(1..=id);
                     assert_eq!(store.remove(gone), map.remove(&gone), "seed {seed}");
                     assert_eq!(store.get(gone), None);
                 }
                 assert!(
-                    store.iter().map(|(id, object)| (id, *object)).eq(map.iter().map(|(id, object)| (*id, *object)))
+                    store
+                        .iter()
+                        .map(|(id, object)| (id, *object))
+                        .eq(map.iter().map(|(id, object)| (*id, *object)))
                 );
                 assert_eq!((store.len(), store.is_empty()), (map.len(), map.is_empty()));
             }

@@ -122,8 +122,14 @@ fn a_repeated_enter_is_an_update_and_no_second_object() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     assert_eq!(scene.told(), ["enter 1 at 5"]);
-    assert_eq!(scene.at(110).stamped(110).enter(alias(1, 0), 100, 5.0), Applied::Nothing);
-    assert_eq!(scene.at(120).stamped(120).enter(alias(1, 0), 100, 8.0), Applied::Update { late: true });
+    assert_eq!(
+        scene.at(110).stamped(110).enter(alias(1, 0), 100, 5.0),
+        Applied::Nothing
+    );
+    assert_eq!(
+        scene.at(120).stamped(120).enter(alias(1, 0), 100, 8.0),
+        Applied::Update { late: true }
+    );
     assert_eq!(scene.told(), ["update 1 at 8"]);
 }
 
@@ -131,7 +137,10 @@ fn a_repeated_enter_is_an_update_and_no_second_object() {
 fn an_update_before_the_object_is_in_sight_is_told_by_its_enter() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 250, 5.0);
-    assert_eq!(scene.at(110).stamped(110).walk(alias(1, 0), 250, 8.0), Applied::Nothing);
+    assert_eq!(
+        scene.at(110).stamped(110).walk(alias(1, 0), 250, 8.0),
+        Applied::Nothing
+    );
     assert_eq!(scene.at(250).told(), ["enter 1 at 8"]);
 }
 
@@ -142,8 +151,16 @@ fn components_that_an_enter_lacks_follow_in_updates() {
     assert_eq!(scene.told().len(), 1);
     assert_eq!(scene.seen(1).value("level", ms(100)), None);
     let level = vec![(4, Component::Number(7))];
-    scene.apply(&Record::Update { alias: alias(1, 0), kind: AVATAR, at: ms(100), components: level });
-    assert_eq!(scene.seen(1).value("level", ms(100)), Some(Value::Number(7)));
+    scene.apply(&Record::Update {
+        alias: alias(1, 0),
+        kind: AVATAR,
+        at: ms(100),
+        components: level,
+    });
+    assert_eq!(
+        scene.seen(1).value("level", ms(100)),
+        Some(Value::Number(7))
+    );
 }
 
 #[test]
@@ -151,7 +168,12 @@ fn a_record_of_another_kind_than_the_object_s_is_refused() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     let components = vec![(0, walk(&[(100, 9.0)]))];
-    let update = Record::Update { alias: alias(1, 0), kind: STONE, at: ms(100), components };
+    let update = Record::Update {
+        alias: alias(1, 0),
+        kind: STONE,
+        at: ms(100),
+        components,
+    };
     assert_eq!(scene.apply(&update), Applied::Refused);
     assert_eq!(scene.positions(100), [(1, 5.0)]);
 }
@@ -165,9 +187,27 @@ fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
     assert_eq!(scene.told().len(), 2);
     scene.replica.clear(ms(150));
     assert_eq!(scene.told(), ["leave 1", "leave 2"]);
-    let mut next = Replica::<()>::new(scene.replica.schema().clone(), LAG, scene.replica.last_id(), Mode::Full);
-    let record = Record::Enter { alias: alias(1, 0), kind: AVATAR, at: ms(0), own: true, components: Vec::new() };
-    next.apply(Arrival { number: 0, stamp: ms(0), now: ms(0) }, &record);
+    let mut next = Replica::<()>::new(
+        scene.replica.schema().clone(),
+        LAG,
+        scene.replica.last_id(),
+        Mode::Full,
+    );
+    let record = Record::Enter {
+        alias: alias(1, 0),
+        kind: AVATAR,
+        at: ms(0),
+        own: true,
+        components: Vec::new(),
+    };
+    next.apply(
+        Arrival {
+            number: 0,
+            stamp: ms(0),
+            now: ms(0),
+        },
+        &record,
+    );
     assert_eq!(next.last_id(), 4);
 }
 
@@ -178,7 +218,13 @@ fn a_name_on_the_wire_leads_to_the_object_until_it_is_out_of_sight() {
     scene.leave(alias(1, 0), 200);
     scene.enter(alias(1, 1), 200, 6.0);
     assert_eq!(scene.told(), ["enter 1 at 5"]);
-    assert_eq!((scene.replica.resolve(alias(1, 0)), scene.replica.resolve(alias(1, 1))), (Some(1), Some(2)));
+    assert_eq!(
+        (
+            scene.replica.resolve(alias(1, 0)),
+            scene.replica.resolve(alias(1, 1))
+        ),
+        (Some(1), Some(2))
+    );
     assert_eq!(scene.at(200).told(), ["leave 1", "enter 2 at 6"]);
     assert_eq!(scene.replica.resolve(alias(1, 0)), None);
 }
@@ -188,16 +234,36 @@ fn a_view_keeps_what_its_factory_made() {
     let mut replica = Replica::new(Arc::new(Schema::example()), LAG, 0, Mode::Full);
     let mut factory = factory::ByKind::new(|enter: &Enter| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
-    let enter = Record::Enter { alias: alias(1, 0), kind: STONE, at: ms(0), own: false, components };
-    replica.apply(Arrival { number: 0, stamp: ms(0), now: ms(0) }, &enter);
+    let enter = Record::Enter {
+        alias: alias(1, 0),
+        kind: STONE,
+        at: ms(0),
+        own: false,
+        components,
+    };
+    replica.apply(
+        Arrival {
+            number: 0,
+            stamp: ms(0),
+            now: ms(0),
+        },
+        &enter,
+    );
     replica.advance(ms(0), &mut factory);
     assert_eq!(replica.get(1).expect("in sight").view, "stone!");
     replica.view_mut(1).expect("in sight").push('?');
-    assert_eq!(replica.seen().map(|seen| seen.view.clone()).collect::<Vec<_>>(), ["stone!?"]);
+    assert_eq!(
+        replica
+            .seen()
+            .map(|seen| seen.view.clone())
+            .collect::<Vec<_>>(),
+        ["stone!?"]
+    );
 }
 
-/// What a server with a handful of slots tells, delivered late, twice and out of order, against what it meant.
-/// A server that keeps no rule at all: objects may be odd, but events stay in order and nothing panics.
+/// What a server with a handful of slots tells, delivered late, twice and out of order, against
+/// what it meant. A server that keeps no rule at all: objects may be odd, but events stay in order
+/// and nothing panics.
 #[test]
 fn records_that_make_no_sense_do_no_more_than_show_nonsense() {
     for seed in 0..200 {
@@ -205,12 +271,25 @@ fn records_that_make_no_sense_do_no_more_than_show_nonsense() {
         let mut scene = Scene::new();
         for _ in 0..200 {
             let (now, at) = (rng.u64(0..1_000), rng.u64(0..1_000));
-            scene.at(scene.now.millis().max(now)).stamped(rng.u64(0..1_000));
+            scene
+                .at(scene.now.millis().max(now))
+                .stamped(rng.u64(0..1_000));
             let (alias, kind) = (alias(rng.u16(0..3), rng.u8(0..4)), rng.u8(0..4));
             let components = vec![(0, walk(&[(0, 1.0)]))];
             scene.apply(&match rng.u8(0..3) {
-                0 => Record::Enter { alias, kind, at: ms(at), own: rng.bool(), components },
-                1 => Record::Update { alias, kind, at: ms(at), components },
+                0 => Record::Enter {
+                    alias,
+                    kind,
+                    at: ms(at),
+                    own: rng.bool(),
+                    components,
+                },
+                1 => Record::Update {
+                    alias,
+                    kind,
+                    at: ms(at),
+                    components,
+                },
                 _ => Record::Leave { alias, at: ms(at) },
             });
             scene.check_order(seed);
@@ -225,8 +304,8 @@ fn the_picture_is_right_in_the_end_whatever_order_records_arrive_in() {
     }
 }
 
-/// A server that keeps the rules: a slot is given away again, under the next epoch, once a `Leave` has arrived, and an
-/// `Update` is sent only after an `Enter` has.
+/// A server that keeps the rules: a slot is given away again, under the next epoch, once a `Leave`
+/// has arrived, and an `Update` is sent only after an `Enter` has.
 struct Server {
     rng: fastrand::Rng,
     now: u64,
@@ -254,7 +333,12 @@ enum Phase {
 impl Server {
     fn play(seed: u64) {
         let rng = fastrand::Rng::with_seed(seed);
-        let mut server = Server { rng, now: 0, slots: vec![ServerSlot::default(); 4], flying: Vec::new() };
+        let mut server = Server {
+            rng,
+            now: 0,
+            slots: vec![ServerSlot::default(); 4],
+            flying: Vec::new(),
+        };
         let mut scene = Scene::new();
         for _ in 0..400 {
             server.now += 10;
@@ -267,9 +351,16 @@ impl Server {
             server.deliver(&mut scene);
         }
         scene.at(server.now + 1_000).told();
-        let there = server.slots.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
+        let there = server
+            .slots
+            .iter()
+            .filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
         let mut meant = there.map(|slot| slot.x).collect::<Vec<_>>();
-        let mut shown = scene.positions(server.now + 1_000).into_iter().map(|(_, x)| x).collect::<Vec<_>>();
+        let mut shown = scene
+            .positions(server.now + 1_000)
+            .into_iter()
+            .map(|(_, x)| x)
+            .collect::<Vec<_>>();
         meant.sort_by(f32::total_cmp);
         shown.sort_by(f32::total_cmp);
         assert_eq!(shown, meant, "seed {seed}");
@@ -280,12 +371,21 @@ impl Server {
         let x = self.rng.u32(0..1_000) as f32;
         let at = ms(self.now + 150);
         let state = &mut self.slots[slot];
-        let (alias, components) = (alias(slot as u16, state.epoch), vec![(0, walk(&[(self.now, x)]))]);
+        let (alias, components) = (
+            alias(slot as u16, state.epoch),
+            vec![(0, walk(&[(self.now, x)]))],
+        );
         let chance = self.rng.u8(0..4);
         let record = match (state.phase, chance) {
             (Phase::Free | Phase::Entering, _) => {
                 (state.phase, state.x) = (Phase::Entering, x);
-                Record::Enter { alias, kind: AVATAR, at, own: false, components }
+                Record::Enter {
+                    alias,
+                    kind: AVATAR,
+                    at,
+                    own: false,
+                    components,
+                }
             }
             (Phase::Live, 0) | (Phase::Leaving, _) => {
                 state.phase = Phase::Leaving;
@@ -293,28 +393,44 @@ impl Server {
             }
             (Phase::Live, _) => {
                 state.x = x;
-                Record::Update { alias, kind: AVATAR, at, components }
+                Record::Update {
+                    alias,
+                    kind: AVATAR,
+                    at,
+                    components,
+                }
             }
         };
         for _ in 0..self.rng.u32(1..3) {
-            self.flying.push((self.now + self.rng.u64(20..500), self.now, record.clone()));
+            self.flying
+                .push((self.now + self.rng.u64(20..500), self.now, record.clone()));
         }
     }
 
     fn deliver(&mut self, scene: &mut Scene) {
         let now = self.now;
-        let mut arrived = self.flying.extract_if(.., |flying| flying.0 <= now).collect::<Vec<_>>();
+        let mut arrived = self
+            .flying
+            .extract_if(.., |flying| flying.0 <= now)
+            .collect::<Vec<_>>();
         arrived.sort_by_key(|flying| flying.0);
         for (_, stamp, record) in arrived {
             scene.at(now).stamped(stamp).apply(&record);
             let alias = record.alias().expect("about an object");
             let slot = &mut self.slots[usize::from(alias.slot)];
             match record {
-                Record::Enter { .. } if slot.epoch == alias.epoch && slot.phase == Phase::Entering => {
+                Record::Enter { .. }
+                    if slot.epoch == alias.epoch && slot.phase == Phase::Entering =>
+                {
                     slot.phase = Phase::Live;
                 }
-                Record::Leave { .. } if slot.epoch == alias.epoch && slot.phase == Phase::Leaving => {
-                    *slot = ServerSlot { epoch: slot.epoch.wrapping_add(1), ..ServerSlot::default() };
+                Record::Leave { .. }
+                    if slot.epoch == alias.epoch && slot.phase == Phase::Leaving =>
+                {
+                    *slot = ServerSlot {
+                        epoch: slot.epoch.wrapping_add(1),
+                        ..ServerSlot::default()
+                    };
                 }
                 _ => {}
             }
@@ -333,7 +449,13 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let replica = Replica::new(Arc::new(Schema::example()), LAG, 0, Mode::Full);
-        Scene { replica, now: ms(0), stamp: ms(0), in_sight: BTreeSet::new(), last_enter: 0 }
+        Scene {
+            replica,
+            now: ms(0),
+            stamp: ms(0),
+            in_sight: BTreeSet::new(),
+            last_enter: 0,
+        }
     }
 
     fn at(&mut self, now: u64) -> &mut Self {
@@ -347,7 +469,11 @@ impl Scene {
     }
 
     fn apply(&mut self, record: &Record) -> Applied {
-        let arrival = Arrival { number: self.stamp.millis(), stamp: self.stamp, now: self.now };
+        let arrival = Arrival {
+            number: self.stamp.millis(),
+            stamp: self.stamp,
+            now: self.now,
+        };
         let applied = self.replica.apply(arrival, record);
         self.replica.advance(self.now, &mut ());
         applied
@@ -355,11 +481,22 @@ impl Scene {
 
     fn enter(&mut self, alias: Alias, at: u64, x: f32) -> Applied {
         let components = vec![(0, walk(&[(0, x)]))];
-        self.apply(&Record::Enter { alias, kind: AVATAR, at: ms(at), own: false, components })
+        self.apply(&Record::Enter {
+            alias,
+            kind: AVATAR,
+            at: ms(at),
+            own: false,
+            components,
+        })
     }
 
     fn walk(&mut self, alias: Alias, at: u64, x: f32) -> Applied {
-        self.apply(&Record::Update { alias, kind: AVATAR, at: ms(at), components: vec![(0, walk(&[(0, x)]))] })
+        self.apply(&Record::Update {
+            alias,
+            kind: AVATAR,
+            at: ms(at),
+            components: vec![(0, walk(&[(0, x)]))],
+        })
     }
 
     fn leave(&mut self, alias: Alias, at: u64) -> Applied {
@@ -371,7 +508,10 @@ impl Scene {
     }
 
     fn positions(&self, t: u64) -> Vec<(u32, f32)> {
-        self.replica.seen().map(|seen| (seen.id, seen.position(ms(t)).expect("a path").x)).collect()
+        self.replica
+            .seen()
+            .map(|seen| (seen.id, seen.position(ms(t)).expect("a path").x))
+            .collect()
     }
 
     fn told(&mut self) -> Vec<String> {
@@ -380,7 +520,13 @@ impl Scene {
         told.map(|event| match event {
             ViewEvent::Enter(enter) => format!("enter {} at {}", enter.id, enter.position.x),
             ViewEvent::Update(update) => {
-                let [Named { value: Value::Path { position, .. }, .. }] = &update.components[..] else {
+                let [
+                    Named {
+                        value: Value::Path { position, .. },
+                        ..
+                    },
+                ] = &update.components[..]
+                else {
                     panic!("a path alone: {update:?}")
                 };
                 format!("update {} at {}", update.id, position.x)
@@ -407,7 +553,11 @@ impl Scene {
             };
             assert!(fine, "seed {seed}");
         }
-        let in_sight = self.replica.seen().map(|seen| seen.id).collect::<BTreeSet<_>>();
+        let in_sight = self
+            .replica
+            .seen()
+            .map(|seen| seen.id)
+            .collect::<BTreeSet<_>>();
         assert_eq!(in_sight, self.in_sight, "seed {seed}");
     }
 }

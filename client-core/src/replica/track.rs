@@ -1,21 +1,26 @@
-//! Where an object is that may move in any way: the poses that were told of it, and what lies between and beyond them.
+//! Where an object is that may move in any way: the poses that were told of it, and what lies
+//! between and beyond them.
 //!
-//! Poses go in with number and stamp of the datagram that brought them, in whatever order; a pose at any room time comes out.
-//! The same entries are the bases of poses to come ([`ambit_proto::pose::Kept`]), so there is one list and no copy.
+//! Poses go in with number and stamp of the datagram that brought them, in whatever order; a pose
+//! at any room time comes out. The same entries are the bases of poses to come
+//! ([`ambit_proto::pose::Kept`]), so there is one list and no copy.
 //!
-//! A pose takes effect at its stamp and the local lag. What is shown at a time (here in terms of stamps):
-//! - between two poses, what lies straight between them, or on the curve that has their velocities, over gaps as well; but what was at
-//!   rest stays so until it must have set out;
+//! A pose takes effect at its stamp and the local lag. What is shown at a time (here in terms of
+//! stamps):
+//! - between two poses, what lies straight between them, or on the curve that has their velocities,
+//!   over gaps as well; but what was at rest stays so until it must have set out;
 //! - before the first, the first;
-//! - beyond the newest, what it foretells ([`pose::estimate`]), as far as the host is heard: it keeps back what we foretell
-//!   ourselves, so its silence about an object says that we are right. When it falls silent altogether, for [`RUN_ON`] more;
-//!   then the object stands.
-//! - Objects that tell their velocity go on with it for [`RUN_ON`], unless they are at rest: their host keeps back what rests, and nothing
-//!   else for so long.
-//! - Other objects that turn freely or not at all foretell something only while poses of them come in: the host keeps back what
-//!   has not changed. Once it has been silent about one for longer than it was before its newest pose, that pose stands.
+//! - beyond the newest, what it foretells ([`pose::estimate`]), as far as the host is heard: it
+//!   keeps back what we foretell ourselves, so its silence about an object says that we are right.
+//!   When it falls silent altogether, for [`RUN_ON`] more; then the object stands.
+//! - Objects that tell their velocity go on with it for [`RUN_ON`], unless they are at rest: their
+//!   host keeps back what rests, and nothing else for so long.
+//! - Other objects that turn freely or not at all foretell something only while poses of them come
+//!   in: the host keeps back what has not changed. Once it has been silent about one for longer
+//!   than it was before its newest pose, that pose stands.
 //!
-//! Units: room time. Cost: a binary search over some ten entries to read. Source: design, section 6; reference 004.
+//! Units: room time. Cost: a binary search over some ten entries to read. Source: design, section
+//! 6; reference 004.
 
 use std::time::Duration;
 
@@ -24,8 +29,8 @@ use ambit_proto::time::GameTime;
 
 use crate::client::event::Facing;
 
-/// For how long an object goes on when nothing at all is heard any more. A line that jitters is silent for less; in this time
-/// a walker of 4 m/s gets 1 m beyond what is known.
+/// For how long an object goes on when nothing at all is heard any more. A line that jitters is
+/// silent for less; in this time a walker of 4 m/s gets 1 m beyond what is known.
 pub const RUN_ON: Duration = Duration::from_millis(250);
 
 /// What moves no faster has no way of its own to tell how long ago it set out.
@@ -53,7 +58,10 @@ enum Place<'t> {
 impl Track {
     /// Of an object that datagram `number` has announced.
     pub fn new(format: PoseFormat, number: u64) -> Self {
-        Track { format, kept: Kept::new(number) }
+        Track {
+            format,
+            kept: Kept::new(number),
+        }
     }
 
     /// The grid.
@@ -66,7 +74,8 @@ impl Track {
         &self.kept
     }
 
-    /// Whether a pose in datagram `number` is one of this object, and not of the one that had its slot before.
+    /// Whether a pose in datagram `number` is one of this object, and not of the one that had its
+    /// slot before.
     pub fn admits(&self, number: u64) -> bool {
         self.kept.admits(number)
     }
@@ -105,13 +114,19 @@ impl Track {
         self.format.motion.is_some() && self.newest_pose().is_some_and(|pose| pose.flag)
     }
 
-    /// What is shown of the poses up to `stamp`, when the host was last heard with a datagram of `heard`.
+    /// What is shown of the poses up to `stamp`, when the host was last heard with a datagram of
+    /// `heard`.
     pub fn at(&self, stamp: GameTime, heard: GameTime) -> Option<Pose> {
         Some(match self.place(stamp)? {
             Place::Before(first) => first.pose,
             Place::Between(from, to) => self.between(from, to, stamp),
             Place::Beyond(newest, before) => match self.foretold_until(newest, before, heard) {
-                Some(end) => pose::estimate(&self.format, point(newest), before.map(point), stamp.min(end)),
+                Some(end) => pose::estimate(
+                    &self.format,
+                    point(newest),
+                    before.map(point),
+                    stamp.min(end),
+                ),
                 None => newest.pose,
             },
         })
@@ -121,29 +136,47 @@ impl Track {
     pub fn moves(&self, stamp: GameTime, heard: GameTime) -> bool {
         match self.place(stamp) {
             None | Some(Place::Before(_)) => false,
-            Some(Place::Between(from, to)) => from.pose.at != to.pose.at || from.pose.turn != to.pose.turn,
-            Some(Place::Beyond(newest, before)) => {
-                self.foretold_until(newest, before, heard).is_some_and(|end| stamp < end)
+            Some(Place::Between(from, to)) => {
+                from.pose.at != to.pose.at || from.pose.turn != to.pose.turn
             }
+            Some(Place::Beyond(newest, before)) => self
+                .foretold_until(newest, before, heard)
+                .is_some_and(|end| stamp < end),
         }
     }
 
-    /// What lies between two poses. What was at rest did not set out when that was told, but when it must have to be under way as it is:
-    /// with a steady push, twice its way at its speed ago.
+    /// What lies between two poses. What was at rest did not set out when that was told, but when
+    /// it must have to be under way as it is: with a steady push, twice its way at its speed ago.
     fn between(&self, from: &Entry, to: &Entry, stamp: GameTime) -> Pose {
         let mut start = from.stamp;
         if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
             let (linear, _) = self.format.velocities(&to.pose);
             let speed = linear.map(|part| part * part).iter().sum::<f32>().sqrt();
-            let way = self.format.position(&from.pose).distance(self.format.position(&to.pose));
-            let seconds = if speed > STILL_M_PER_S { (2.0 * way / speed).min(LONGEST_PUSH_S) } else { LONGEST_PUSH_S };
+            let way = self
+                .format
+                .position(&from.pose)
+                .distance(self.format.position(&to.pose));
+            let seconds = if speed > STILL_M_PER_S {
+                (2.0 * way / speed).min(LONGEST_PUSH_S)
+            } else {
+                LONGEST_PUSH_S
+            };
             start = start.max(to.stamp.saturating_sub(Duration::from_secs_f32(seconds)));
         }
-        if stamp <= start { from.pose } else { pose::between(&self.format, (start, &from.pose), point(to), stamp) }
+        if stamp <= start {
+            from.pose
+        } else {
+            pose::between(&self.format, (start, &from.pose), point(to), stamp)
+        }
     }
 
     /// Until when the newest pose's motion goes on; `None` if it foretells none.
-    fn foretold_until(&self, newest: &Entry, before: Option<&Entry>, heard: GameTime) -> Option<GameTime> {
+    fn foretold_until(
+        &self,
+        newest: &Entry,
+        before: Option<&Entry>,
+        heard: GameTime,
+    ) -> Option<GameTime> {
         let heard = heard.max(newest.stamp);
         if let Turning::Yaw { .. } = self.format.turn {
             return (newest.pose.speed != 0).then(|| heard + RUN_ON);
@@ -159,7 +192,9 @@ impl Track {
     fn place(&self, stamp: GameTime) -> Option<Place<'_>> {
         let entries = self.kept.entries();
         let after = entries.partition_point(|entry| entry.stamp <= stamp);
-        let Some(index) = after.checked_sub(1) else { return entries.first().map(Place::Before) };
+        let Some(index) = after.checked_sub(1) else {
+            return entries.first().map(Place::Before);
+        };
         let from = &entries[index];
         Some(match entries.get(after) {
             Some(to) => Place::Between(from, to),
@@ -179,13 +214,32 @@ mod tests {
 
     use super::*;
 
-    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
-    const FIXED: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Fixed, motion: None };
+    const YAW: PoseFormat = PoseFormat {
+        per_metre: 100,
+        turn: Turning::Yaw { bits: 8 },
+        motion: None,
+    };
+    const FIXED: PoseFormat = PoseFormat {
+        per_metre: 100,
+        turn: Turning::Fixed,
+        motion: None,
+    };
 
     #[test]
     fn between_two_poses_an_object_is_shown_on_its_way_and_over_gaps_too() {
-        let track = yaw(&[(0, 0.0, 0.0, 0.0), (50, 1.0, 0.0, 0.0), (850, 9.0, 0.0, 0.0)]);
-        for (t, x) in [(0, 0.0), (25, 0.5), (50, 1.0), (250, 3.0), (849, 8.99), (850, 9.0)] {
+        let track = yaw(&[
+            (0, 0.0, 0.0, 0.0),
+            (50, 1.0, 0.0, 0.0),
+            (850, 9.0, 0.0, 0.0),
+        ]);
+        for (t, x) in [
+            (0, 0.0),
+            (25, 0.5),
+            (50, 1.0),
+            (250, 3.0),
+            (849, 8.99),
+            (850, 9.0),
+        ] {
             assert_eq!(shown(&track, t, 850), x, "at {t}");
             assert!(t == 850 || track.moves(ms(t), ms(850)), "at {t}");
         }
@@ -209,9 +263,14 @@ mod tests {
     #[test]
     fn beyond_the_newest_pose_a_walker_goes_on_while_the_host_is_heard_and_not_much_longer() {
         let track = yaw(&[(0, 0.0, 0.0, 4.0)]);
-        for (t, heard, x) in
-            [(100, 0, 0.4), (250, 0, 1.0), (251, 0, 1.0), (9_999, 0, 1.0), (1_000, 1_000, 4.0), (9_999, 1_000, 5.0)]
-        {
+        for (t, heard, x) in [
+            (100, 0, 0.4),
+            (250, 0, 1.0),
+            (251, 0, 1.0),
+            (9_999, 0, 1.0),
+            (1_000, 1_000, 4.0),
+            (9_999, 1_000, 5.0),
+        ] {
             assert_eq!(shown(&track, t, heard), x, "at {t}, heard at {heard}");
         }
         assert!(track.moves(ms(249), ms(0)) && !track.moves(ms(250), ms(0)));
@@ -220,38 +279,69 @@ mod tests {
     #[test]
     fn what_rests_is_shown_where_it_rests() {
         let track = yaw(&[(0, 0.0, 0.0, 4.0), (50, 0.2, 0.0, 0.0)]);
-        assert_eq!((shown(&track, 50, 50), shown(&track, 9_999, 9_999)), (0.2, 0.2));
+        assert_eq!(
+            (shown(&track, 50, 50), shown(&track, 9_999, 9_999)),
+            (0.2, 0.2)
+        );
         assert!(!track.moves(ms(60), ms(60)));
         let cube = fixed(&[(0, 0.0), (50, 0.2), (100, 0.2)]);
-        assert_eq!((shown(&cube, 150, 100), shown(&cube, 9_999, 9_999)), (0.2, 0.2));
+        assert_eq!(
+            (shown(&cube, 150, 100), shown(&cube, 9_999, 9_999)),
+            (0.2, 0.2)
+        );
         assert!(!cube.moves(ms(110), ms(100)));
     }
 
     #[test]
     fn what_rested_stays_until_it_must_have_set_out() {
         let format = PoseFormat {
-            motion: Some(MotionFormat { linear: 64, angular: 16 }),
-            ..PoseFormat { per_metre: 500, ..FIXED }
+            motion: Some(MotionFormat {
+                linear: 64,
+                angular: 16,
+            }),
+            ..PoseFormat {
+                per_metre: 500,
+                ..FIXED
+            }
         };
         let moving = |x: f32, speed: Option<f32>| {
             let velocities = speed.map(|speed| ([speed, 0.0, 0.0], [0.0; 3]));
-            format.moving(Position::on_ground(x, 0.0), [0.0, 0.0, 0.0, 1.0], velocities)
+            format.moving(
+                Position::on_ground(x, 0.0),
+                [0.0, 0.0, 0.0, 1.0],
+                velocities,
+            )
         };
         let mut track = Track::new(format, 0);
         track.note(entry(format, 0, 0, moving(1.0, None)));
         track.note(entry(format, 1, 5_000, moving(1.05, Some(1.0))));
-        let x = |t| format.position(&track.at(ms(t), ms(5_000)).expect("known")).x;
+        let x = |t| {
+            format
+                .position(&track.at(ms(t), ms(5_000)).expect("known"))
+                .x
+        };
         // 5 cm at 1 m/s: a tenth of a second of steady push.
         assert_eq!((x(0), x(4_000), x(4_900), x(5_000)), (1.0, 1.0, 1.0, 1.05));
         assert!((1.005..1.04).contains(&x(4_950)), "{}", x(4_950));
         // And then it goes on, but not for ever.
-        assert!((x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31, "{} {}", x(5_100), x(9_000));
+        assert!(
+            (x(5_100) - 1.15).abs() < 0.003 && x(9_000) < 1.31,
+            "{} {}",
+            x(5_100),
+            x(9_000)
+        );
     }
 
     #[test]
     fn a_cube_of_which_nothing_more_is_heard_lies_where_it_was_last_seen() {
         let cube = fixed(&[(0, 0.0), (50, 1.0)]);
-        for (t, heard, x) in [(50, 50, 1.0), (75, 50, 1.5), (100, 100, 2.0), (150, 150, 1.0), (9_999, 9_999, 1.0)] {
+        for (t, heard, x) in [
+            (50, 50, 1.0),
+            (75, 50, 1.5),
+            (100, 100, 2.0),
+            (150, 150, 1.0),
+            (9_999, 9_999, 1.0),
+        ] {
             assert_eq!(shown(&cube, t, heard), x, "at {t}, heard at {heard}");
         }
         // The line is dead: it stands, and not far away.
@@ -271,17 +361,31 @@ mod tests {
         let mut shuffled = fixed(&[]);
         for index in [2, 0, 3, 1, 1] {
             let (stamp, x) = told[index];
-            shuffled.note(entry(FIXED, index as u64, stamp, FIXED.pose(Position::on_ground(x, 0.0), 0.0, 0.0)));
+            shuffled.note(entry(
+                FIXED,
+                index as u64,
+                stamp,
+                FIXED.pose(Position::on_ground(x, 0.0), 0.0, 0.0),
+            ));
         }
         for t in 0..300 {
-            assert_eq!(shuffled.at(ms(t), ms(150)), in_order.at(ms(t), ms(150)), "at {t}");
+            assert_eq!(
+                shuffled.at(ms(t), ms(150)),
+                in_order.at(ms(t), ms(150)),
+                "at {t}"
+            );
         }
     }
 
     fn yaw(told: &[(u64, f32, f32, f32)]) -> Track {
         let mut track = Track::new(YAW, 0);
         for (number, &(stamp, x, yaw, speed)) in told.iter().enumerate() {
-            track.note(entry(YAW, number as u64, stamp, YAW.pose(Position::on_ground(x, 0.0), yaw, speed)));
+            track.note(entry(
+                YAW,
+                number as u64,
+                stamp,
+                YAW.pose(Position::on_ground(x, 0.0), yaw, speed),
+            ));
         }
         track
     }
@@ -289,18 +393,30 @@ mod tests {
     fn fixed(told: &[(u64, f32)]) -> Track {
         let mut track = Track::new(FIXED, 0);
         for (number, &(stamp, x)) in told.iter().enumerate() {
-            track.note(entry(FIXED, number as u64, stamp, FIXED.pose(Position::on_ground(x, 0.0), 0.0, 0.0)));
+            track.note(entry(
+                FIXED,
+                number as u64,
+                stamp,
+                FIXED.pose(Position::on_ground(x, 0.0), 0.0, 0.0),
+            ));
         }
         track
     }
 
     fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> Entry {
         assert!(format.fits(&pose));
-        Entry { number, stamp: ms(stamp), pose }
+        Entry {
+            number,
+            stamp: ms(stamp),
+            pose,
+        }
     }
 
     fn shown(track: &Track, t: u64, heard: u64) -> f32 {
-        track.format.position(&track.at(ms(t), ms(heard)).expect("known")).x
+        track
+            .format
+            .position(&track.at(ms(t), ms(heard)).expect("known"))
+            .x
     }
 
     fn ms(ms: u64) -> GameTime {

@@ -12,7 +12,9 @@ pub(super) struct Clock {
 impl Clock {
     #[expect(clippy::disallowed_methods, reason = "the shell's clock")]
     pub(super) fn start() -> Self {
-        Clock { started: Instant::now() }
+        Clock {
+            started: Instant::now(),
+        }
     }
 
     pub(super) fn now(self) -> LocalTime {

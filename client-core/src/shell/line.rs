@@ -1,7 +1,9 @@
 //! One connection to a lobby or to a host of games, from the call to the end.
 //!
-//! A task per connection: it calls, opens the control stream, then carries frames both ways; datagrams are read by the client's
-//! task itself, which is woken once for each and not twice. What happens is told to the client's task as [`Inward`], with the line's number, by which that one ignores a line it has given up.
+//! A task per connection: it calls, opens the control stream, then carries frames both ways;
+//! datagrams are read by the client's task itself, which is woken once for each and not twice. What
+//! happens is told to the client's task as [`Inward`], with the line's number, by which that one
+//! ignores a line it has given up.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,7 +13,9 @@ use ambit_proto::codes;
 use ambit_proto::control::game::GameToClient;
 use ambit_proto::control::world::{ErrorCode, WorldToClient};
 use ambit_proto::frame::{FrameDecoder, MAX_FROM_GAME, MAX_FROM_WORLD};
-use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier, Shown, client_config};
+use ambit_proto::quic::{
+    ALPN_GAME, ALPN_WORLD, Fingerprint, FingerprintVerifier, Shown, client_config,
+};
 use bytes::Bytes;
 use prost::Message;
 use quinn::{Connection, ConnectionError, RecvStream, SendStream};
@@ -26,7 +30,8 @@ use crate::trust::{KnownHosts, Pin, TrustError};
 
 /// Frames that wait to leave. A peer that lets more wait doesn't read: the connection is given up.
 pub(super) const FRAMES: usize = 128;
-/// How long a call may take. A handshake through a loss of 20 % both ways, at a machine with much else to do, fits into it.
+/// How long a call may take. A handshake through a loss of 20 % both ways, at a machine with much
+/// else to do, fits into it.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// And where another server can be asked instead.
 const SHORT_CALL_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -40,9 +45,18 @@ const ADDRESSES: usize = 4;
 pub(super) enum Peer {
     /// A lobby, by the address that the user gave.
     /// Of which others may be asked as well, if it does not answer soon.
-    World { server: String, trust: Trust, among_others: bool },
-    /// A host of games, by a ticket's address. The lobby's IP address stands in for one that is unspecified.
-    Game { address: String, certificate: Fingerprint, lobby: Option<IpAddr> },
+    World {
+        server: String,
+        trust: Trust,
+        among_others: bool,
+    },
+    /// A host of games, by a ticket's address. The lobby's IP address stands in for one that is
+    /// unspecified.
+    Game {
+        address: String,
+        certificate: Fingerprint,
+        lobby: Option<IpAddr>,
+    },
 }
 
 /// What a line tells the client's task.
@@ -71,12 +85,23 @@ pub(super) struct Inbox {
 impl Inbox {
     async fn put(&self, what: What) {
         // The client's task may have ended first.
-        let _ = self.sender.send(Inward { line: self.line, what }).await;
+        let _ = self
+            .sender
+            .send(Inward {
+                line: self.line,
+                what,
+            })
+            .await;
     }
 }
 
 /// The life of a line. `frames` are what the client sends; their end closes it.
-pub(super) async fn carry(peer: Peer, sockets: Arc<Sockets>, frames: mpsc::Receiver<Bytes>, inbox: Inbox) {
+pub(super) async fn carry(
+    peer: Peer,
+    sockets: Arc<Sockets>,
+    frames: mpsc::Receiver<Bytes>,
+    inbox: Inbox,
+) {
     let ending = match call(&peer, &sockets).await {
         Ok(connection) => match connection.open_bi().await {
             Ok(streams) => carry_on(&peer, &connection, streams, frames, &inbox).await,
@@ -105,7 +130,12 @@ async fn carry_on(
 }
 
 /// Reads until the end of the stream, of the connection or of sense.
-async fn read_frames(peer: &Peer, connection: &Connection, mut stream: RecvStream, inbox: &Inbox) -> Ending {
+async fn read_frames(
+    peer: &Peer,
+    connection: &Connection,
+    mut stream: RecvStream,
+    inbox: &Inbox,
+) -> Ending {
     let mut decoder = FrameDecoder::new(match peer {
         Peer::World { .. } => MAX_FROM_WORLD,
         Peer::Game { .. } => MAX_FROM_GAME,
@@ -114,7 +144,10 @@ async fn read_frames(peer: &Peer, connection: &Connection, mut stream: RecvStrea
         let Ok(Some(chunk)) = stream.read_chunk(usize::MAX, true).await else {
             // The end of the connection says more than the end of the stream, if it comes with it.
             let gone = timeout(LAST_WORDS, connection.closed()).await;
-            return gone.map_or_else(|_| Ending::Broken("the server ended the stream".to_owned()), ending_of);
+            return gone.map_or_else(
+                |_| Ending::Broken("the server ended the stream".to_owned()),
+                ending_of,
+            );
         };
         decoder.push(&chunk.bytes);
         loop {
@@ -149,15 +182,32 @@ async fn write_frames(mut stream: SendStream, mut frames: mpsc::Receiver<Bytes>)
 }
 
 async fn call(peer: &Peer, sockets: &Sockets) -> Result<Connection, Ending> {
-    if let Peer::World { server, among_others: true, .. } = peer {
-        let gone = || Ending::Broken(format!("could not connect to {server}: nothing answered at once"));
-        return timeout(SHORT_CALL_TIMEOUT, call_patiently(peer, sockets)).await.map_err(|_| gone())?;
+    if let Peer::World {
+        server,
+        among_others: true,
+        ..
+    } = peer
+    {
+        let gone = || {
+            Ending::Broken(format!(
+                "could not connect to {server}: nothing answered at once"
+            ))
+        };
+        return timeout(SHORT_CALL_TIMEOUT, call_patiently(peer, sockets))
+            .await
+            .map_err(|_| gone())?;
     }
-    let Peer::World { server, trust, .. } = peer else { return call_patiently(peer, sockets).await };
+    let Peer::World { server, trust, .. } = peer else {
+        return call_patiently(peer, sockets).await;
+    };
     // Of several, the first that answers.
     let mut ending = Ending::Broken("no server was named".to_owned());
     for server in server.split(',').map(|server| server.trim().to_owned()) {
-        let peer = Peer::World { server, trust: trust.clone(), among_others: false };
+        let peer = Peer::World {
+            server,
+            trust: trust.clone(),
+            among_others: false,
+        };
         match call_patiently(&peer, sockets).await {
             Ok(connection) => return Ok(connection),
             Err(missed) => ending = missed,
@@ -171,16 +221,32 @@ async fn call(peer: &Peer, sockets: &Sockets) -> Result<Connection, Ending> {
 
 async fn call_patiently(peer: &Peer, sockets: &Sockets) -> Result<Connection, Ending> {
     match peer {
-        Peer::World { server, trust: Trust::FirstUse(hosts), .. } => call_for_first_use(server, hosts, sockets).await,
-        Peer::World { server, trust: Trust::Pinned(pin), .. } => {
+        Peer::World {
+            server,
+            trust: Trust::FirstUse(hosts),
+            ..
+        } => call_for_first_use(server, hosts, sockets).await,
+        Peer::World {
+            server,
+            trust: Trust::Pinned(pin),
+            ..
+        } => {
             let verifier = FingerprintVerifier::pinned(*pin);
-            call_addresses(server, None, ALPN_WORLD, &verifier, sockets).await.map_err(|error| {
-                refused(&verifier).map_or(error, |shown| {
-                    changed(format!("{server} shows the certificate {shown}, and {pin} was expected"))
+            call_addresses(server, None, ALPN_WORLD, &verifier, sockets)
+                .await
+                .map_err(|error| {
+                    refused(&verifier).map_or(error, |shown| {
+                        changed(format!(
+                            "{server} shows the certificate {shown}, and {pin} was expected"
+                        ))
+                    })
                 })
-            })
         }
-        Peer::Game { address, certificate, lobby } => {
+        Peer::Game {
+            address,
+            certificate,
+            lobby,
+        } => {
             let verifier = FingerprintVerifier::pinned(*certificate);
             call_addresses(address, *lobby, ALPN_GAME, &verifier, sockets).await.map_err(|error| {
                 refused(&verifier).map_or(error, |shown| {
@@ -193,15 +259,23 @@ async fn call_patiently(peer: &Peer, sockets: &Sockets) -> Result<Connection, En
     }
 }
 
-async fn call_for_first_use(server: &str, hosts: &KnownHosts, sockets: &Sockets) -> Result<Connection, Ending> {
+async fn call_for_first_use(
+    server: &str,
+    hosts: &KnownHosts,
+    sockets: &Sockets,
+) -> Result<Connection, Ending> {
     let known = hosts.pin(server).map_err(|error| distrust(&error))?;
     let verifier = FingerprintVerifier::asking(move |_: &str, shown| {
         known.is_none_or(|Pin { fingerprint, .. }| fingerprint == shown)
     });
-    let connection = call_addresses(server, None, ALPN_WORLD, &verifier, sockets).await.map_err(|error| {
-        let changed = refused(&verifier).zip(known);
-        changed.map_or(error, |(shown, pin)| distrust(&hosts.changed(server, pin, shown)))
-    })?;
+    let connection = call_addresses(server, None, ALPN_WORLD, &verifier, sockets)
+        .await
+        .map_err(|error| {
+            let changed = refused(&verifier).zip(known);
+            changed.map_or(error, |(shown, pin)| {
+                distrust(&hosts.changed(server, pin, shown))
+            })
+        })?;
     // Remembered only now: the server has proved that it holds the key.
     if let Some(shown) = Fingerprint::shown_by(&connection) {
         let (hosts, server) = (hosts.clone(), server.to_owned());
@@ -222,18 +296,26 @@ async fn call_addresses(
     sockets: &Sockets,
 ) -> Result<Connection, Ending> {
     let found = tokio::net::lookup_host(address).await.map_err(|error| {
-        Ending::Broken(format!("could not connect to {address}: {error}. An address is host:port, like 127.0.0.1:7777"))
+        Ending::Broken(format!(
+            "could not connect to {address}: {error}. An address is host:port, like 127.0.0.1:7777"
+        ))
     })?;
-    let mut remotes = found.map(|remote| specified(remote, stand_in)).collect::<Vec<_>>();
+    let mut remotes = found
+        .map(|remote| specified(remote, stand_in))
+        .collect::<Vec<_>>();
     // A name of this machine stands for both families, and servers mostly listen on the older one.
     remotes.sort_by_key(SocketAddr::is_ipv6);
     remotes.dedup();
     remotes.truncate(ADDRESSES);
-    let mut ending = Ending::Broken(format!("could not connect to {address}: the name has no address"));
+    let mut ending = Ending::Broken(format!(
+        "could not connect to {address}: the name has no address"
+    ));
     for remote in remotes {
         match call_one(remote, host_of(address), alpn, verifier, sockets).await {
             Ok(connection) => return Ok(connection),
-            Err(reason) => ending = Ending::Broken(format!("could not connect to {address}: {reason}")),
+            Err(reason) => {
+                ending = Ending::Broken(format!("could not connect to {address}: {reason}"))
+            }
         }
         if refused(verifier).is_some() {
             break;
@@ -249,14 +331,20 @@ async fn call_one(
     verifier: &Arc<FingerprintVerifier>,
     sockets: &Sockets,
 ) -> Result<Connection, String> {
-    let endpoint = sockets.endpoint(remote).map_err(|error| format!("no socket: {error}"))?;
+    let endpoint = sockets
+        .endpoint(remote)
+        .map_err(|error| format!("no socket: {error}"))?;
     let config = client_config(alpn, verifier.clone());
-    let connecting = endpoint.connect_with(config, remote, name).map_err(|error| error.to_string())?;
+    let connecting = endpoint
+        .connect_with(config, remote, name)
+        .map_err(|error| error.to_string())?;
     match timeout(CALL_TIMEOUT, connecting).await {
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(ConnectionError::TimedOut)) | Err(_) => {
             let seconds = CALL_TIMEOUT.as_secs();
-            Err(format!("nothing answered within {seconds} s. Does the server run, and is this its address?"))
+            Err(format!(
+                "nothing answered within {seconds} s. Does the server run, and is this its address?"
+            ))
         }
         Ok(Err(error)) => Err(error.to_string()),
     }
@@ -272,42 +360,63 @@ fn specified(remote: SocketAddr, stand_in: Option<IpAddr>) -> SocketAddr {
 /// `[::1]:7777` is `::1`, `example.org:7777` is `example.org`.
 fn host_of(address: &str) -> &str {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+    host.strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host)
 }
 
 /// What the server has shown, if that was not trusted.
 fn refused(verifier: &FingerprintVerifier) -> Option<Fingerprint> {
-    verifier.shown().filter(|shown: &Shown| !shown.trusted).map(|shown| shown.fingerprint)
+    verifier
+        .shown()
+        .filter(|shown: &Shown| !shown.trusted)
+        .map(|shown| shown.fingerprint)
 }
 
 fn changed(message: String) -> Ending {
-    Ending::Final { code: own_codes::CERTIFICATE_CHANGED.to_owned(), message }
+    Ending::Final {
+        code: own_codes::CERTIFICATE_CHANGED.to_owned(),
+        message,
+    }
 }
 
 fn distrust(error: &TrustError) -> Ending {
     let code = match error {
         TrustError::Changed { .. } => own_codes::CERTIFICATE_CHANGED,
-        TrustError::BadLine { .. } | TrustError::Io { .. } | TrustError::NoPlace => own_codes::KNOWN_HOSTS,
+        TrustError::BadLine { .. } | TrustError::Io { .. } | TrustError::NoPlace => {
+            own_codes::KNOWN_HOSTS
+        }
     };
-    Ending::Final { code: code.to_owned(), message: error.to_string() }
+    Ending::Final {
+        code: code.to_owned(),
+        message: error.to_string(),
+    }
 }
 
 fn nonsense(error: &dyn std::error::Error) -> Ending {
     let message = format!("the server sent what this client does not understand: {error}");
-    Ending::Final { code: own_codes::BAD_MESSAGE.to_owned(), message }
+    Ending::Final {
+        code: own_codes::BAD_MESSAGE.to_owned(),
+        message,
+    }
 }
 
-/// A peer that closes with an error code means it, unless the code says that it will pass; everything else is an accident.
+/// A peer that closes with an error code means it, unless the code says that it will pass;
+/// everything else is an accident.
 fn ending_of(error: ConnectionError) -> Ending {
     match error {
-        ConnectionError::ApplicationClosed(close) => told(close.error_code.into_inner(), &close.reason),
+        ConnectionError::ApplicationClosed(close) => {
+            told(close.error_code.into_inner(), &close.reason)
+        }
         ConnectionError::TimedOut => Ending::Broken("the connection went silent".to_owned()),
         error => Ending::Broken(error.to_string()),
     }
 }
 
 fn told(code: u64, reason: &[u8]) -> Ending {
-    let known = i32::try_from(code).ok().and_then(|code| ErrorCode::try_from(code).ok());
+    let known = i32::try_from(code)
+        .ok()
+        .and_then(|code| ErrorCode::try_from(code).ok());
     let why = if reason.is_empty() {
         known.map(codes::name).unwrap_or_default().into()
     } else {
@@ -315,7 +424,8 @@ fn told(code: u64, reason: &[u8]) -> Ending {
     };
     let message = format!("the server closed the connection: {why}");
     match known {
-        None | Some(ErrorCode::ErrorUnspecified | ErrorCode::SlowReader | ErrorCode::ServerError) => {
+        None
+        | Some(ErrorCode::ErrorUnspecified | ErrorCode::SlowReader | ErrorCode::ServerError) => {
             Ending::Broken(message)
         }
         Some(
@@ -323,8 +433,14 @@ fn told(code: u64, reason: &[u8]) -> Ending {
             | ErrorCode::TooManyFromAddress
             | ErrorCode::RateLimited
             | ErrorCode::TryAgain),
-        ) => Ending::Busy { code: codes::name(busy), message },
-        Some(code) => Ending::Final { code: codes::name(code), message },
+        ) => Ending::Busy {
+            code: codes::name(busy),
+            message,
+        },
+        Some(code) => Ending::Final {
+            code: codes::name(code),
+            message,
+        },
     }
 }
 
@@ -334,7 +450,11 @@ mod tests {
 
     #[test]
     fn the_host_of_an_address_is_what_stands_before_the_port() {
-        for (address, host) in [("127.0.0.1:7777", "127.0.0.1"), ("[::1]:7777", "::1"), ("a.test:1", "a.test")] {
+        for (address, host) in [
+            ("127.0.0.1:7777", "127.0.0.1"),
+            ("[::1]:7777", "::1"),
+            ("a.test:1", "a.test"),
+        ] {
             assert_eq!(host_of(address), host);
         }
     }

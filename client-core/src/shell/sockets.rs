@@ -1,7 +1,8 @@
 //! A client's UDP sockets, each with a QUIC endpoint on it.
 //!
-//! One for each kind of address that the client talks to (mostly a single one: lobby and game share it), opened when it is
-//! needed first. A server on this machine is called from the loopback address, so that nothing else reaches that socket.
+//! One for each kind of address that the client talks to (mostly a single one: lobby and game share
+//! it), opened when it is needed first. A server on this machine is called from the loopback
+//! address, so that nothing else reaches that socket.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,12 +28,19 @@ pub(super) struct Sockets {
 
 impl Sockets {
     pub(super) fn new(impairment: Option<Impairment>, number: u64) -> Self {
-        Sockets { impairment, number, endpoints: Mutex::default() }
+        Sockets {
+            impairment,
+            number,
+            endpoints: Mutex::default(),
+        }
     }
 
     /// The endpoint from which `remote` is called.
     pub(super) fn endpoint(&self, remote: SocketAddr) -> io::Result<Endpoint> {
-        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut endpoints = self
+            .endpoints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let local = match remote.ip() {
             IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),
@@ -49,7 +57,12 @@ impl Sockets {
 
     /// Lets go of all connections, which have been closed, and waits until their peers know.
     pub(super) async fn close(&self) {
-        let endpoints = std::mem::take(&mut *self.endpoints.lock().unwrap_or_else(PoisonError::into_inner));
+        let endpoints = std::mem::take(
+            &mut *self
+                .endpoints
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
         for endpoint in endpoints.into_values() {
             endpoint.close(0_u32.into(), b"");
             endpoint.wait_idle().await;
@@ -60,7 +73,11 @@ impl Sockets {
         let runtime = Arc::new(LateTimers);
         let socket = runtime.wrap_udp_socket(UdpSocket::bind((local, 0))?)?;
         let socket = match self.impairment {
-            Some(impairment) => Arc::new(ImpairedSocket::new(socket, impairment, SOCKETS * self.number + index)),
+            Some(impairment) => Arc::new(ImpairedSocket::new(
+                socket,
+                impairment,
+                SOCKETS * self.number + index,
+            )),
             None => socket,
         };
         Endpoint::new_with_abstract_socket(client_endpoint_config(), None, socket, runtime)

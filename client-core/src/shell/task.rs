@@ -61,7 +61,8 @@ const UNANSWERED: u32 = 3;
 /// What such a connection is closed with: not 0, which would mean that the player quits.
 const GONE: u32 = 1;
 
-/// A line as the client's task sees it; dropping it closes the connection, after what was sent has left.
+/// A line as the client's task sees it; dropping it closes the connection, after what was sent has
+/// left.
 struct Line {
     number: u64,
     frames: mpsc::Sender<Bytes>,
@@ -95,7 +96,11 @@ where
         }
     }
 
-    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order<F>>, events: mpsc::Sender<ViewEvent>) {
+    pub(super) async fn run(
+        mut self,
+        mut orders: mpsc::Receiver<Order<F>>,
+        events: mpsc::Sender<ViewEvent>,
+    ) {
         self.client.connect(self.clock.now());
         let mut listening = true;
         let mut handled = true;
@@ -105,8 +110,16 @@ where
             if self.client.is_closed() && !self.client.has_events() {
                 break;
             }
-            alarm.set(self.client.next_deadline().map(|deadline| self.clock.instant(deadline)));
-            let ears = self.game.as_ref().filter(|line| !line.deaf).and_then(|line| line.connection.as_ref());
+            alarm.set(
+                self.client
+                    .next_deadline()
+                    .map(|deadline| self.clock.instant(deadline)),
+            );
+            let ears = self
+                .game
+                .as_ref()
+                .filter(|line| !line.deaf)
+                .and_then(|line| line.connection.as_ref());
             tokio::select! {
                 order = orders.recv(), if handled => if let Some(order) = order {
                     order(&mut self.client, self.clock.now());
@@ -117,7 +130,8 @@ where
                 Some(inward) = self.inward.recv() => self.handle(inward),
                 heard = next_datagram(ears), if ears.is_some() => match heard {
                     Some(datagram) => self.client.handle_datagram(self.clock.now(), &datagram),
-                    // Why it ended is for the line to say, after the frames that came before the end.
+                    // Why it ended is for the line to say, after the frames that came before the
+                    // end.
                     None => self.game.as_mut().expect("it was heard").deaf = true,
                 },
                 permit = events.reserve(), if listening && self.client.has_events() => match permit {
@@ -140,38 +154,61 @@ where
                 ClientOutput::ConnectWorld => {
                     let Options { server, trust, .. } = &self.options;
                     let (server, trust) = match self.client.server() {
-                        Some(other) => (other.address.clone(), Trust::Pinned(Fingerprint(other.certificate_sha256))),
+                        Some(other) => (
+                            other.address.clone(),
+                            Trust::Pinned(Fingerprint(other.certificate_sha256)),
+                        ),
                         None => (server.clone(), trust.clone()),
                     };
                     self.client.calling(&server);
                     self.probe = Probe::default();
                     let among_others = self.client.server().is_some();
-                    self.world = Some(self.call(Peer::World { server, trust, among_others }));
+                    self.world = Some(self.call(Peer::World {
+                        server,
+                        trust,
+                        among_others,
+                    }));
                 }
-                ClientOutput::ConnectGame { address, certificate_sha256 } => {
+                ClientOutput::ConnectGame {
+                    address,
+                    certificate_sha256,
+                } => {
                     let certificate = Fingerprint(certificate_sha256);
-                    let peer = Peer::Game { address, certificate, lobby: self.lobby };
+                    let peer = Peer::Game {
+                        address,
+                        certificate,
+                        lobby: self.lobby,
+                    };
                     self.game = Some(self.call(peer));
                 }
                 ClientOutput::CloseWorld => self.world = None,
                 ClientOutput::CloseGame => self.game = None,
                 ClientOutput::World(message) => {
-                    let sent = self.world.as_ref().map(|line| line.send(encode_frame_within(&message, MAX_TO_WORLD)));
+                    let sent = self
+                        .world
+                        .as_ref()
+                        .map(|line| line.send(encode_frame_within(&message, MAX_TO_WORLD)));
                     if let Some(Err(ending)) = sent {
                         self.world = None;
                         self.client.handle_world_closed(self.clock.now(), ending);
                     }
                 }
                 ClientOutput::Game(message) => {
-                    let sent = self.game.as_ref().map(|line| line.send(encode_frame_within(&message, MAX_TO_GAME)));
+                    let sent = self
+                        .game
+                        .as_ref()
+                        .map(|line| line.send(encode_frame_within(&message, MAX_TO_GAME)));
                     if let Some(Err(ending)) = sent {
                         self.game = None;
                         self.client.handle_game_closed(self.clock.now(), ending);
                     }
                 }
                 ClientOutput::Datagram(datagram) => {
-                    if let Some(connection) = self.game.as_ref().and_then(|line| line.connection.as_ref()) {
-                        // Lost like any other when it can't leave; the link sees to that, and the reader to a broken connection.
+                    if let Some(connection) =
+                        self.game.as_ref().and_then(|line| line.connection.as_ref())
+                    {
+                        // Lost like any other when it can't leave; the link sees to that, and the
+                        // reader to a broken connection.
                         let _ = connection.send_datagram(datagram);
                     }
                 }
@@ -182,9 +219,19 @@ where
     /// Asks the lobby's server for a sign of life, which QUIC gives; one that gives none is left.
     fn probe_lobby(&mut self) {
         self.probe.at = Some(self.clock.instant(self.clock.now()));
-        let Some(connection) = self.world.as_ref().and_then(|line| line.connection.as_ref()) else { return };
+        let Some(connection) = self
+            .world
+            .as_ref()
+            .and_then(|line| line.connection.as_ref())
+        else {
+            return;
+        };
         let heard = connection.stats().udp_rx.datagrams;
-        self.probe.unanswered = if heard == self.probe.heard { self.probe.unanswered + 1 } else { 0 };
+        self.probe.unanswered = if heard == self.probe.heard {
+            self.probe.unanswered + 1
+        } else {
+            0
+        };
         self.probe.heard = heard;
         if self.probe.unanswered >= UNANSWERED {
             self.probe = Probe::default();
@@ -233,9 +280,18 @@ where
         let number = self.last_line;
         let (frames, to_send) = mpsc::channel(FRAMES);
         tracing::debug!(line = number, ?peer, "calling");
-        let inbox = Inbox { line: number, sender: self.inbox.clone() };
-        self.lines.spawn(line::carry(peer, self.sockets.clone(), to_send, inbox));
-        Line { number, frames, connection: None, deaf: false }
+        let inbox = Inbox {
+            line: number,
+            sender: self.inbox.clone(),
+        };
+        self.lines
+            .spawn(line::carry(peer, self.sockets.clone(), to_send, inbox));
+        Line {
+            number,
+            frames,
+            connection: None,
+            deaf: false,
+        }
     }
 
     /// Lets the lines say their last words.
@@ -263,8 +319,8 @@ async fn next_datagram(ears: Option<&Connection>) -> Option<Bytes> {
     ears?.read_datagram().await.ok()
 }
 
-/// Rings at a moment that is moved all the time, mostly to later: the runtime's timer is touched only when it has to ring
-/// earlier, or has rung too early.
+/// Rings at a moment that is moved all the time, mostly to later: the runtime's timer is touched
+/// only when it has to ring earlier, or has rung too early.
 struct Alarm {
     due: Option<Instant>,
     timer: Pin<Box<Sleep>>,
@@ -272,7 +328,10 @@ struct Alarm {
 
 impl Alarm {
     fn new(now: Instant) -> Self {
-        Self { due: None, timer: Box::pin(sleep_until(now)) }
+        Self {
+            due: None,
+            timer: Box::pin(sleep_until(now)),
+        }
     }
 
     fn set(&mut self, due: Option<Instant>) {
@@ -304,7 +363,9 @@ impl Line {
         match self.frames.try_send(frame) {
             // A line that has ended says why by itself: its `Closed` is under way.
             Ok(()) | Err(TrySendError::Closed(_)) => Ok(()),
-            Err(TrySendError::Full(_)) => Err(Ending::Broken("the server does not read".to_owned())),
+            Err(TrySendError::Full(_)) => {
+                Err(Ending::Broken("the server does not read".to_owned()))
+            }
         }
     }
 }
@@ -316,7 +377,12 @@ mod tests {
     #[test]
     fn a_line_that_has_ended_takes_what_is_sent_and_one_that_is_full_is_broken() {
         let (frames, to_send) = mpsc::channel(1);
-        let line = Line { number: 1, frames, connection: None, deaf: false };
+        let line = Line {
+            number: 1,
+            frames,
+            connection: None,
+            deaf: false,
+        };
         let send = || line.send(Ok::<_, std::fmt::Error>(Bytes::from_static(b"hello")));
         assert_eq!(send(), Ok(()));
         assert!(matches!(send(), Err(Ending::Broken(_))));

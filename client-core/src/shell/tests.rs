@@ -1,7 +1,7 @@
 //! The shell over loopback, against a server that does what the tests say.
 //!
-//! What only real sockets show: TLS and trust, streams and datagrams, breaks. They wait for events, never for a number of
-//! milliseconds.
+//! What only real sockets show: TLS and trust, streams and datagrams, breaks. They wait for events,
+//! never for a number of milliseconds.
 
 mod server;
 
@@ -18,9 +18,19 @@ use server::{Server, hosts};
 async fn a_client_is_welcomed_asks_and_quits() {
     let server = Server::start();
     let (handle, mut events) = start(options(&server), ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.name == "ann")).await;
-    let number = handle.request(Request::SetReady(true)).await.expect("running");
-    expect(&mut events, |event| *event == ViewEvent::Done { request: number }).await;
+    expect(
+        &mut events,
+        |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.name == "ann"),
+    )
+    .await;
+    let number = handle
+        .request(Request::SetReady(true))
+        .await
+        .expect("running");
+    expect(&mut events, |event| {
+        *event == ViewEvent::Done { request: number }
+    })
+    .await;
     handle.quit().await.expect("running");
     assert_eq!(closed(&mut events).await.0, codes::QUIT);
     assert_eq!(events.next().await, None);
@@ -41,34 +51,77 @@ async fn a_client_whose_handles_are_gone_quits() {
 #[tokio::test]
 async fn a_ticket_leads_into_the_game_through_bad_weather() {
     let server = Server::start();
-    let weather = "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3".parse().expect("a spec");
-    let (handle, mut events) = start(Options { impairment: Some(weather), ..options(&server) }, ());
-    handle.request(Request::JoinRoom { room: RoomId(7), password: String::new() }).await.expect("running");
+    let weather = "loss=20,delay=10ms,jitter=5ms,duplicate=5,reorder=5,seed=3"
+        .parse()
+        .expect("a spec");
+    let (handle, mut events) = start(
+        Options {
+            impairment: Some(weather),
+            ..options(&server)
+        },
+        (),
+    );
+    handle
+        .request(Request::JoinRoom {
+            room: RoomId(7),
+            password: String::new(),
+        })
+        .await
+        .expect("running");
     expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
-    expect(&mut events, |event| matches!(event, ViewEvent::Enter(enter) if enter.own)).await;
-    let position = handle.run(|client, now| client.position(client.avatar()?.id, now)).await.expect("running");
+    expect(
+        &mut events,
+        |event| matches!(event, ViewEvent::Enter(enter) if enter.own),
+    )
+    .await;
+    let position = handle
+        .run(|client, now| client.position(client.avatar()?.id, now))
+        .await
+        .expect("running");
     assert!(position.is_some());
     // The server answers each command by an event with its number, and has nothing else to say.
     for _ in 0..20 {
-        let number = handle.act(Action::Move { x: 1.0, y: 2.0 }).await.expect("in a game");
+        let number = handle
+            .act(Action::Move { x: 1.0, y: 2.0 })
+            .await
+            .expect("in a game");
         let echo = |event: &ViewEvent| match event {
-            ViewEvent::Event(happening) => happening.fields[2].value == FieldValue::Number(number.into()),
+            ViewEvent::Event(happening) => {
+                happening.fields[2].value == FieldValue::Number(number.into())
+            }
             _ => false,
         };
         expect(&mut events, echo).await;
     }
-    let stats = handle.run(|client, _| client.stats()).await.expect("running");
-    assert!(stats.rtt.is_some() && stats.datagrams_down > 20, "{stats:?}");
+    let stats = handle
+        .run(|client, _| client.stats())
+        .await
+        .expect("running");
+    assert!(
+        stats.rtt.is_some() && stats.datagrams_down > 20,
+        "{stats:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_connection_that_the_server_drops_is_made_again() {
     let server = Server::start();
     let (_handle, mut events) = start(options(&server), ());
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if !welcome.resumed)).await;
+    expect(
+        &mut events,
+        |event| matches!(event, ViewEvent::Welcome(welcome) if !welcome.resumed),
+    )
+    .await;
     server.drop_connections(0);
-    expect(&mut events, |event| matches!(event, ViewEvent::Connection(Connection::Broken { .. }))).await;
-    expect(&mut events, |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.resumed)).await;
+    expect(&mut events, |event| {
+        matches!(event, ViewEvent::Connection(Connection::Broken { .. }))
+    })
+    .await;
+    expect(
+        &mut events,
+        |event| matches!(event, ViewEvent::Welcome(welcome) if welcome.resumed),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -82,7 +135,10 @@ async fn a_connection_that_the_server_closes_for_a_reason_is_over() {
 
 #[tokio::test]
 async fn a_server_that_closes_at_once_is_heard_out() {
-    for (code, name) in [(ErrorCode::TooManyConnections, "too_many_connections"), (ErrorCode::Draining, "draining")] {
+    for (code, name) in [
+        (ErrorCode::TooManyConnections, "too_many_connections"),
+        (ErrorCode::Draining, "draining"),
+    ] {
         let server = Server::start();
         server.refuse(code as u32);
         let (_handle, mut events) = start(options(&server), ());
@@ -95,19 +151,32 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
     let (hosts, _directory) = hosts();
     let mut server = Server::start();
     for _ in 0..2 {
-        let options = Options { trust: Trust::FirstUse(hosts.clone()), ..options(&server) };
+        let options = Options {
+            trust: Trust::FirstUse(hosts.clone()),
+            ..options(&server)
+        };
         let (_handle, mut events) = start(options, ());
         expect(&mut events, |event| matches!(event, ViewEvent::Welcome(_))).await;
     }
-    let pin = hosts.pin(&server.address).expect("readable").expect("remembered");
+    let pin = hosts
+        .pin(&server.address)
+        .expect("readable")
+        .expect("remembered");
     assert_eq!(pin.fingerprint, server.fingerprint);
 
     server.change_certificate();
-    let options = Options { trust: Trust::FirstUse(hosts.clone()), ..options(&server) };
+    let options = Options {
+        trust: Trust::FirstUse(hosts.clone()),
+        ..options(&server)
+    };
     let (_handle, mut events) = start(options, ());
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::CERTIFICATE_CHANGED);
-    for part in [&server.fingerprint.to_string(), &pin.fingerprint.to_string(), "line 1"] {
+    for part in [
+        &server.fingerprint.to_string(),
+        &pin.fingerprint.to_string(),
+        "line 1",
+    ] {
         assert!(message.contains(part), "{part} is not in: {message}");
     }
 }
@@ -115,7 +184,10 @@ async fn the_first_certificate_is_remembered_and_another_one_refused() {
 #[tokio::test]
 async fn another_certificate_than_the_pinned_one_is_refused() {
     let server = Server::start();
-    let options = Options { trust: Trust::Pinned(Fingerprint([0; 32])), ..options(&server) };
+    let options = Options {
+        trust: Trust::Pinned(Fingerprint([0; 32])),
+        ..options(&server)
+    };
     let (_handle, mut events) = start(options, ());
     assert_eq!(closed(&mut events).await.0, codes::CERTIFICATE_CHANGED);
 }
@@ -124,28 +196,55 @@ async fn another_certificate_than_the_pinned_one_is_refused() {
 async fn an_address_where_nobody_answers_is_named_in_the_error() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound").to_string();
-    let server = Options { server: address.clone(), ..pinned(Fingerprint([0; 32])) };
+    let server = Options {
+        server: address.clone(),
+        ..pinned(Fingerprint([0; 32]))
+    };
     let (_handle, mut events) = start(server, ());
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::COULD_NOT_CONNECT);
-    assert!(message.contains(&address) && message.contains("nothing answered within 10 s"), "{message}");
+    assert!(
+        message.contains(&address) && message.contains("nothing answered within 10 s"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn an_address_that_is_none_is_named_in_the_error() {
-    let (_handle, mut events) = start(Options { server: "nowhere".to_owned(), ..pinned(Fingerprint([0; 32])) }, ());
+    let (_handle, mut events) = start(
+        Options {
+            server: "nowhere".to_owned(),
+            ..pinned(Fingerprint([0; 32]))
+        },
+        (),
+    );
     let (code, message) = closed(&mut events).await;
     assert_eq!(code, codes::COULD_NOT_CONNECT);
-    assert!(message.contains("nowhere") && message.contains("host:port"), "{message}");
+    assert!(
+        message.contains("nowhere") && message.contains("host:port"),
+        "{message}"
+    );
 }
 
 fn options(server: &Server) -> Options {
-    Options { server: server.address.clone(), ..pinned(server.fingerprint) }
+    Options {
+        server: server.address.clone(),
+        ..pinned(server.fingerprint)
+    }
 }
 
 fn pinned(fingerprint: Fingerprint) -> Options {
-    let client = ClientConfig { name: "ann".to_owned(), ..ClientConfig::default() };
-    Options { server: String::new(), trust: Trust::Pinned(fingerprint), impairment: None, number: 0, client }
+    let client = ClientConfig {
+        name: "ann".to_owned(),
+        ..ClientConfig::default()
+    };
+    Options {
+        server: String::new(),
+        trust: Trust::Pinned(fingerprint),
+        impairment: None,
+        number: 0,
+        client,
+    }
 }
 
 /// Waits for an event; others are passed over.
@@ -168,7 +267,9 @@ async fn expect(events: &mut Events, wanted: impl Fn(&ViewEvent) -> bool) {
 async fn closed(events: &mut Events) -> (String, String) {
     loop {
         match events.next().await {
-            Some(ViewEvent::Connection(Connection::Closed { code, message })) => return (code, message),
+            Some(ViewEvent::Connection(Connection::Closed { code, message })) => {
+                return (code, message);
+            }
             Some(_) => {}
             None => panic!("ended without a reason"),
         }

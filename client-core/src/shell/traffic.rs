@@ -1,7 +1,7 @@
 //! How much goes through a client's sockets.
 //!
-//! Connections go in as they come about, sums come out: UDP payload, QUIC's own packets included, those of connections that are
-//! gone as well. Of a gone connection only its sums are kept.
+//! Connections go in as they come about, sums come out: UDP payload, QUIC's own packets included,
+//! those of connections that are gone as well. Of a gone connection only its sums are kept.
 
 use std::ops::AddAssign;
 use std::sync::{Mutex, PoisonError};
@@ -54,7 +54,10 @@ impl Meter {
 
 impl State {
     fn settle(&mut self) {
-        for connection in self.living.extract_if(.., |connection| connection.close_reason().is_some()) {
+        for connection in self
+            .living
+            .extract_if(.., |connection| connection.close_reason().is_some())
+        {
             self.gone += connection.stats().into();
         }
     }

@@ -1,7 +1,7 @@
 //! A pose that comes late, moved forward to the frame that the simulation is in.
 //!
-//! To simulate the missing frames again would be the right thing and too dear for all bodies, so it goes on at its velocities,
-//! falling if it is in the air, and stops at the floor.
+//! To simulate the missing frames again would be the right thing and too dear for all bodies, so it
+//! goes on at its velocities, falling if it is in the air, and stops at the floor.
 //!
 //! Units: frames of 1/60 s. Source: reference 004 (second-order prediction).
 
@@ -57,13 +57,23 @@ mod tests {
     #[test]
     fn what_slides_goes_on_and_what_falls_falls_to_the_floor() {
         let later = |z, linear, frames| {
-            let pose = FORMAT.moving(Position::new(1.0, 2.0, z), rotation::NONE, Some((linear, [0.0; 3])));
+            let pose = FORMAT.moving(
+                Position::new(1.0, 2.0, z),
+                rotation::NONE,
+                Some((linear, [0.0; 3])),
+            );
             FORMAT.position(&forward(CUBE, &pose, frames))
         };
         let slid = later(0.2, [3.0, 0.0, -0.05], 6);
-        assert!((slid.x - 1.3).abs() < 1e-3 && (slid.z - 0.2).abs() < 1e-3, "{slid:?}");
+        assert!(
+            (slid.x - 1.3).abs() < 1e-3 && (slid.z - 0.2).abs() < 1e-3,
+            "{slid:?}"
+        );
         let fell = later(5.0, [0.0, 0.0, -2.0], 12);
-        assert!((fell.z - (5.0 - 0.4 - 9.81 * 0.02)).abs() < 0.03, "{fell:?}");
+        assert!(
+            (fell.z - (5.0 - 0.4 - 9.81 * 0.02)).abs() < 0.03,
+            "{fell:?}"
+        );
         assert!((later(0.5, [0.0, 0.0, -9.0], 12).z - 0.2).abs() < 1e-3);
     }
 }

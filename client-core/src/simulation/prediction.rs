@@ -1,16 +1,19 @@
 //! The own cube, drawn ahead: where it will be when what the player does now takes effect.
 //!
-//! What the player presses and the main simulation go in, a picture of the own cube comes out. A second, small physics holds copies of the
-//! own cube and of what lies near it, and runs ahead of the main one to the input horizon: room time, the way to the host and the
-//! local lag. When a word of the host's about the own cube differs from what was foretold for its frame, when it rests elsewhere or an input
-//! takes effect in another frame than was foretold, all copies are set to the main simulation's state, and the frames since then
-//! are replayed (reconciliation): by the inputs whose effect the host has told or is expected to, and by what it has said of
-//! frames that are yet to be shown. The picture's jump is smoothed away. Copies are refreshed now and then in any case.
+//! What the player presses and the main simulation go in, a picture of the own cube comes out. A
+//! second, small physics holds copies of the own cube and of what lies near it, and runs ahead of
+//! the main one to the input horizon: room time, the way to the host and the local lag. When a word
+//! of the host's about the own cube differs from what was foretold for its frame, when it rests
+//! elsewhere or an input takes effect in another frame than was foretold, all copies are set to the
+//! main simulation's state, and the frames since then are replayed (reconciliation): by the inputs
+//! whose effect the host has told or is expected to, and by what it has said of frames that are yet
+//! to be shown. The picture's jump is smoothed away. Copies are refreshed now and then in any case.
 //!
 //! What others do beyond the host's last word is not known: they go on holding what they held.
 //!
-//! Bound: [`MOST`] frames ahead, so as many steps a call, of bodies within [`NEAR_M`]. Units: frames, metres. Source: reference 000
-//! (local prediction of one's own cube with reconciliation), 004 (replay).
+//! Bound: [`MOST`] frames ahead, so as many steps a call, of bodies within [`NEAR_M`]. Units:
+//! frames, metres. Source: reference 000 (local prediction of one's own cube with reconciliation),
+//! 004 (replay).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -28,7 +31,8 @@ use crate::replica::drawing::Drawing;
 
 /// Frames that the own cube is drawn ahead at most, half a second, and with it the steps of a call.
 pub(super) const MOST: u64 = 30;
-/// What lies within this distance of the own cube is copied: more than it reaches, and than it rolls in the time.
+/// What lies within this distance of the own cube is copied: more than it reaches, and than it
+/// rolls in the time.
 const NEAR_M: f32 = 4.0;
 /// Copies are refreshed after so many frames.
 const REFRESH: u64 = 15;
@@ -88,10 +92,21 @@ impl Ahead<'_> {
 impl Prediction {
     pub(super) fn new(arena: Arena, own: u32) -> Self {
         let (bodies, frame, since, compared, past, visual, ahead) = Default::default();
-        Self { own, physics: Physics::new(arena), bodies, frame, since, compared, past, visual, ahead }
+        Self {
+            own,
+            physics: Physics::new(arena),
+            bodies,
+            frame,
+            since,
+            compared,
+            past,
+            visual,
+            ahead,
+        }
     }
 
-    /// Goes on to the horizon, from the main simulation's state if that turned out otherwise than foretold.
+    /// Goes on to the horizon, from the main simulation's state if that turned out otherwise than
+    /// foretold.
     pub(super) fn advance(
         &mut self,
         main: Main<'_>,
@@ -102,7 +117,9 @@ impl Prediction {
     ) {
         self.ahead = ahead.horizon.since(shown);
         let drawn = self.frame.map(|frame| (frame, self.pose()));
-        let target = frame_to_show(ahead.horizon).min(main.frame + MOST).max(drawn.map_or(0, |(frame, _)| frame));
+        let target = frame_to_show(ahead.horizon)
+            .min(main.frame + MOST)
+            .max(drawn.map_or(0, |(frame, _)| frame));
         if self.is_off(main, ahead) {
             self.begin_at(main, ahead, keys);
             let until = drawn.map_or(main.frame, |(frame, _)| frame);
@@ -123,7 +140,10 @@ impl Prediction {
 
     pub(super) fn drawing(&self) -> Drawing {
         let visual = self.visual.as_ref().expect("it has begun");
-        Drawing { ahead: self.ahead, ..visual.drawing(&self.pose()) }
+        Drawing {
+            ahead: self.ahead,
+            ..visual.drawing(&self.pose())
+        }
     }
 
     fn pose(&self) -> Pose {
@@ -132,36 +152,62 @@ impl Prediction {
 
     /// Whether what was foretold is of no more use.
     fn is_off(&mut self, main: Main<'_>, ahead: &Ahead<'_>) -> bool {
-        let Some(frame) = self.frame.filter(|frame| *frame >= main.frame) else { return true };
+        let Some(frame) = self.frame.filter(|frame| *frame >= main.frame) else {
+            return true;
+        };
         if main.frame >= self.since + REFRESH || frame > main.frame + MOST {
             return true;
         }
         let own = &main.cubes[&self.own];
-        let newest = own.newest.and_then(|(frame, _)| Some((frame, *main.held.get(&(frame, self.own))?)));
-        let (Some(body), Some((told_at, told))) = (own.body, newest.or(own.told)) else { return false };
+        let newest = own
+            .newest
+            .and_then(|(frame, _)| Some((frame, *main.held.get(&(frame, self.own))?)));
+        let (Some(body), Some((told_at, told))) = (own.body, newest.or(own.told)) else {
+            return false;
+        };
         let contradicts = |frame, told: &Pose| {
-            self.past.iter().any(|foretold| foretold.frame == frame && !is_same(&foretold.pose, told))
+            self.past
+                .iter()
+                .any(|foretold| foretold.frame == frame && !is_same(&foretold.pose, told))
         };
         let present = main.physics.pose(body);
         let is_news = std::mem::replace(&mut self.compared, told_at) != told_at;
         is_news && contradicts(told_at, &told)
             || present.flag && contradicts(main.frame, &present)
-            || self.past.iter().any(|past| past.frame > main.frame && past.keys != ahead.keys_in(past.frame))
+            || self
+                .past
+                .iter()
+                .any(|past| past.frame > main.frame && past.keys != ahead.keys_in(past.frame))
     }
 
-    /// Takes over the main simulation's state: that of the frame before first, since what touches what (and so, what one can jump off)
-    /// is known from the last step alone.
-    fn begin_at(&mut self, main: Main<'_>, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
+    /// Takes over the main simulation's state: that of the frame before first, since what touches
+    /// what (and so, what one can jump off) is known from the last step alone.
+    fn begin_at(
+        &mut self,
+        main: Main<'_>,
+        ahead: &Ahead<'_>,
+        keys: &impl Fn(u32, GameTime) -> Keymap,
+    ) {
         let body = main.cubes[&self.own].body.expect("the caller has looked");
         let here = FORMAT.position(&main.physics.pose(body));
-        let is_near = |body: Body| FORMAT.position(&main.physics.pose(body)).distance(here) <= NEAR_M;
-        let near = |id: &u32| main.cubes.get(id).and_then(|cube| cube.body).filter(|body| is_near(*body));
+        let is_near =
+            |body: Body| FORMAT.position(&main.physics.pose(body)).distance(here) <= NEAR_M;
+        let near = |id: &u32| {
+            main.cubes
+                .get(id)
+                .and_then(|cube| cube.body)
+                .filter(|body| is_near(*body))
+        };
         for (_, body) in self.bodies.extract_if(.., |id, _| near(id).is_none()) {
             self.physics.remove(body);
         }
         for (id, cube) in main.cubes {
             let Some(body) = near(id) else { continue };
-            let before = cube.past.iter().rev().find(|(frame, _)| *frame < main.frame);
+            let before = cube
+                .past
+                .iter()
+                .rev()
+                .find(|(frame, _)| *frame < main.frame);
             let pose = before.map_or_else(|| main.physics.pose(body), |(_, pose)| *pose);
             match self.bodies.get(id) {
                 Some(&copy) => self.physics.set_pose(copy, &pose),
@@ -202,8 +248,20 @@ impl Prediction {
     fn steer(&mut self, frame: u64, ahead: &Ahead<'_>, keys: &impl Fn(u32, GameTime) -> Keymap) {
         for (&id, &body) in &self.bodies {
             if self.physics.kind(body) == PLAYER {
-                let held = |frame| if id == self.own { ahead.keys_in(frame) } else { keys(id, read_keys_at(frame)) };
-                self.physics.steer(body, Keys { previous: held(frame.saturating_sub(1)), current: held(frame) });
+                let held = |frame| {
+                    if id == self.own {
+                        ahead.keys_in(frame)
+                    } else {
+                        keys(id, read_keys_at(frame))
+                    }
+                };
+                self.physics.steer(
+                    body,
+                    Keys {
+                        previous: held(frame.saturating_sub(1)),
+                        current: held(frame),
+                    },
+                );
             }
         }
     }
@@ -212,10 +270,15 @@ impl Prediction {
         if self.past.len() > 2 * MOST as usize {
             self.past.pop_front();
         }
-        self.past.push_back(Foretold { frame, pose: self.pose(), keys });
+        self.past.push_back(Foretold {
+            frame,
+            pose: self.pose(),
+            keys,
+        });
     }
 
-    /// The picture of the frame that was drawn last stays what it was, and comes to what is foretold now.
+    /// The picture of the frame that was drawn last stays what it was, and comes to what is
+    /// foretold now.
     fn correct(&mut self, drawn: Option<Pose>, stats: &mut SimulationStats) {
         let (frame, pose) = (self.frame.expect("it has begun"), self.pose());
         let Some((visual, drawn)) = self.visual.as_mut().zip(drawn) else {

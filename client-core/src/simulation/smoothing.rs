@@ -1,10 +1,13 @@
 //! Visual smoothing: what is drawn is what is simulated and an offset, which decays.
 //!
-//! Corrections go in, pictures come out. A correction moves the simulation hard; the offset takes up the difference, so the picture
-//! does not jump, and then comes to what is simulated within some frames: slowly if the error is small, fast if it is large.
+//! Corrections go in, pictures come out. A correction moves the simulation hard; the offset takes
+//! up the difference, so the picture does not jump, and then comes to what is simulated within some
+//! frames: slowly if the error is small, fast if it is large.
 //!
-//! Invariant: right after a correction of less than [`glide::SNAP_M`](crate::replica::glide::SNAP_M) the picture, but for what nobody
-//! sees, is what it would have been without. Units: metres; per frame of 1/60 s. Source: reference 002 (visual smoothing).
+//! Invariant: right after a correction of less than
+//! [`glide::SNAP_M`](crate::replica::glide::SNAP_M) the picture, but for what nobody sees, is what
+//! it would have been without. Units: metres; per frame of 1/60 s. Source: reference 002 (visual
+//! smoothing).
 
 use ambit_proto::games::cubes::{FORMAT, time_of};
 use ambit_proto::pose::Pose;
@@ -25,7 +28,12 @@ impl Visual {
     /// Of a body that appears in a frame.
     pub(super) fn new(frame: u64, pose: &Pose) -> Self {
         let picture = picture(pose);
-        Self { offset: Offset::NONE, before: picture, last: picture, frame }
+        Self {
+            offset: Offset::NONE,
+            before: picture,
+            last: picture,
+            frame,
+        }
     }
 
     /// A frame goes by. Whether the picture and what is simulated differ.
@@ -69,7 +77,10 @@ impl Visual {
 }
 
 fn picture(pose: &Pose) -> Picture {
-    Picture { position: FORMAT.position(pose), quaternion: FORMAT.quaternion(pose) }
+    Picture {
+        position: FORMAT.position(pose),
+        quaternion: FORMAT.quaternion(pose),
+    }
 }
 
 #[cfg(test)]

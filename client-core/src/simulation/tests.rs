@@ -1,4 +1,5 @@
-//! A host that simulates and tells, a line that loses and delays, and a client that draws: all by the frame.
+//! A host that simulates and tells, a line that loses and delays, and a client that draws: all by
+//! the frame.
 
 use ambit_proto::games::cubes::{CUBE, Driver, EDGE_M, PLAYER_EDGE_M, control};
 use ambit_proto::space::Position;
@@ -8,7 +9,10 @@ use super::*;
 use crate::client::own_inputs::{Expected, OwnInput, Presses};
 use crate::replica::drawing::Drawn;
 
-const ARENA: Arena = Arena { width_m: 20.0, height_m: 20.0 };
+const ARENA: Arena = Arena {
+    width_m: 20.0,
+    height_m: 20.0,
+};
 const DELAY: Duration = Duration::from_millis(150);
 /// Three frames.
 const WAY: Duration = Duration::from_millis(50);
@@ -18,13 +22,30 @@ const RIGHT: Keymap = Keymap(1 << control::RIGHT);
 
 #[test]
 fn a_host_that_gives_a_second_cube_to_the_player_and_takes_the_first_breaks_nothing() {
-    let mut client = Simulation::new(Arena { width_m: 32.0, height_m: 32.0 }, 3);
+    let mut client = Simulation::new(
+        Arena {
+            width_m: 32.0,
+            height_m: 32.0,
+        },
+        3,
+    );
     let pose = |x: f32| FORMAT.moving(Position::new(x, 16.0, 0.5), rotation::NONE, None);
     let presses = Presses::by(std::iter::empty(), Duration::from_millis(50));
     let draw = |client: &mut Simulation, ms: u64| {
         let shown = GameTime::from_millis(ms);
-        let ahead = Ahead { horizon: shown + WAY + DELAY, presses: &presses };
-        client.advance(Moment { shown, heard: shown, rtt: 2 * WAY }, Some(&ahead), &|_, _| Keymap::default());
+        let ahead = Ahead {
+            horizon: shown + WAY + DELAY,
+            presses: &presses,
+        };
+        client.advance(
+            Moment {
+                shown,
+                heard: shown,
+                rtt: 2 * WAY,
+            },
+            Some(&ahead),
+            &|_, _| Keymap::default(),
+        );
     };
     for (id, ms) in [(1, 1_000), (2, 1_100)] {
         client.enter(id, PLAYER, true);
@@ -33,24 +54,36 @@ fn a_host_that_gives_a_second_cube_to_the_player_and_takes_the_first_breaks_noth
     }
     client.leave(1);
     draw(&mut client, 1_250);
-    let drawn = client.drawing(2).and_then(|drawing| drawing.at(GameTime::from_millis(1_250))).expect("it is there");
+    let drawn = client
+        .drawing(2)
+        .and_then(|drawing| drawing.at(GameTime::from_millis(1_250)))
+        .expect("it is there");
     assert!((drawn.position.x - 8.0).abs() < 0.01, "{drawn:?}");
 }
 
 #[test]
 fn without_loss_what_is_drawn_is_the_truth_at_every_frame() {
-    let mut scene = Scene::new(Line { tick_frames: 1, ..Line::default() });
+    let mut scene = Scene::new(Line {
+        tick_frames: 1,
+        ..Line::default()
+    });
     scene.run(10);
     scene.drive(600);
     let off = scene.off.quantile(1.0);
     assert!(off <= 1e-5, "{off} m");
     let stats = scene.client.stats();
-    assert_eq!((stats.corrections.count(), stats.late_poses, stats.restored), (0, 0, 0));
+    assert_eq!(
+        (stats.corrections.count(), stats.late_poses, stats.restored),
+        (0, 0, 0)
+    );
 }
 
 #[test]
 fn at_twenty_ticks_a_second_physics_bridges_what_is_not_told() {
-    let mut scene = Scene::new(Line { tick_frames: 3, ..Line::default() });
+    let mut scene = Scene::new(Line {
+        tick_frames: 3,
+        ..Line::default()
+    });
     scene.drive(600);
     let (p50, p99) = (scene.off.quantile(0.5), scene.off.quantile(0.99));
     assert!(p50 <= 0.002 && p99 <= 0.03, "{p50} and {p99} m");
@@ -59,10 +92,18 @@ fn at_twenty_ticks_a_second_physics_bridges_what_is_not_told() {
 #[test]
 fn with_37_per_cent_of_loss_at_60_hz_errors_stay_small_and_in_the_end_all_is_right() {
     for seed in 1..=3 {
-        let mut scene = Scene::new(Line { tick_frames: 1, loss: 0.37, jitter_ms: 30, seed });
+        let mut scene = Scene::new(Line {
+            tick_frames: 1,
+            loss: 0.37,
+            jitter_ms: 30,
+            seed,
+        });
         scene.drive(600);
         let (p50, p99) = (scene.off.quantile(0.5), scene.off.quantile(0.99));
-        assert!(p50 <= 0.005 && p99 <= 0.05, "seed {seed}: {p50} and {p99} m");
+        assert!(
+            p50 <= 0.005 && p99 <= 0.05,
+            "seed {seed}: {p50} and {p99} m"
+        );
         scene.come_to_rest();
         scene.assert_right();
     }
@@ -71,7 +112,12 @@ fn with_37_per_cent_of_loss_at_60_hz_errors_stay_small_and_in_the_end_all_is_rig
 #[test]
 fn with_13_per_cent_of_loss_at_20_hz_errors_stay_small_and_in_the_end_all_is_right() {
     for seed in 1..=3 {
-        let mut scene = Scene::new(Line { tick_frames: 3, loss: 0.13, jitter_ms: 30, seed });
+        let mut scene = Scene::new(Line {
+            tick_frames: 3,
+            loss: 0.13,
+            jitter_ms: 30,
+            seed,
+        });
         scene.drive(600);
         let (p50, p99) = (scene.off.quantile(0.5), scene.off.quantile(0.99));
         assert!(p50 <= 0.01 && p99 <= 0.10, "seed {seed}: {p50} and {p99} m");
@@ -82,21 +128,36 @@ fn with_13_per_cent_of_loss_at_20_hz_errors_stay_small_and_in_the_end_all_is_rig
 
 #[test]
 fn nothing_that_is_drawn_jumps() {
-    let mut scene = Scene::new(Line { tick_frames: 3, loss: 0.37, jitter_ms: 300, seed: 5 });
+    let mut scene = Scene::new(Line {
+        tick_frames: 3,
+        loss: 0.37,
+        jitter_ms: 300,
+        seed: 5,
+    });
     scene.driver = Some(Driver::new(5, 3));
     let mut before: BTreeMap<u32, Position> = BTreeMap::new();
     for _ in 0..600 {
         scene.frame();
         for id in scene.ids() {
-            let Some(drawn) = scene.drawn(id) else { continue };
+            let Some(drawn) = scene.drawn(id) else {
+                continue;
+            };
             if let Some(before) = before.insert(id, drawn.position) {
-                // 15 m/s is as fast as anything gets here, and a large offset decays by 15 % a frame.
+                // 15 m/s is as fast as anything gets here, and a large offset decays by 15 % a
+                // frame.
                 let moved = before.distance(drawn.position);
-                assert!(moved < 0.25 + 0.15 * crate::replica::glide::SNAP_M, "{id} jumped by {moved} m");
+                assert!(
+                    moved < 0.25 + 0.15 * crate::replica::glide::SNAP_M,
+                    "{id} jumped by {moved} m"
+                );
             }
         }
     }
-    assert!(scene.client.stats().late_poses > 100, "{}", scene.client.stats().late_poses);
+    assert!(
+        scene.client.stats().late_poses > 100,
+        "{}",
+        scene.client.stats().late_poses
+    );
 }
 
 #[test]
@@ -107,12 +168,19 @@ fn a_resting_cube_that_only_our_picture_has_pushed_is_put_back() {
     // In our picture alone, something has run into it.
     let ours = scene.client.cubes[&id].body.expect("it is there");
     let position = FORMAT.position(&told);
-    let pushed = FORMAT.moving(position, FORMAT.quaternion(&told), Some(([2.0, 0.0, 0.0], [0.0; 3])));
+    let pushed = FORMAT.moving(
+        position,
+        FORMAT.quaternion(&told),
+        Some(([2.0, 0.0, 0.0], [0.0; 3])),
+    );
     scene.client.physics.set_pose(ours, &pushed);
     scene.run(6);
     assert!(scene.drawn(id).expect("drawn").position.distance(position) > 0.02);
     scene.run(60);
-    assert_eq!((scene.client.pose(id), scene.client.stats().restored), (Some(told), 1));
+    assert_eq!(
+        (scene.client.pose(id), scene.client.stats().restored),
+        (Some(told), 1)
+    );
     scene.run(120);
     assert_eq!(scene.drawn(id).expect("drawn").position, position);
 }
@@ -123,7 +191,11 @@ fn it_is_not_put_back_while_the_host_is_not_heard() {
     let (id, body) = scene.some_cube();
     let told = scene.server.pose(body);
     let ours = scene.client.cubes[&id].body.expect("it is there");
-    let pushed = FORMAT.moving(FORMAT.position(&told), FORMAT.quaternion(&told), Some(([2.0, 0.0, 0.0], [0.0; 3])));
+    let pushed = FORMAT.moving(
+        FORMAT.position(&told),
+        FORMAT.quaternion(&told),
+        Some(([2.0, 0.0, 0.0], [0.0; 3])),
+    );
     scene.client.physics.set_pose(ours, &pushed);
     scene.line.loss = 1.0;
     scene.run(90);
@@ -137,23 +209,39 @@ fn it_is_not_put_back_while_the_host_is_not_heard() {
 fn a_late_pose_is_moved_on_to_the_present_unless_our_own_was_right() {
     let mut client = Simulation::new(ARENA, 1);
     client.enter(7, CUBE, false);
-    let pose =
-        |x, speed| FORMAT.moving(Position::new(x, 5.0, 5.0), rotation::NONE, Some(([speed, 0.0, 0.0], [0.0; 3])));
+    let pose = |x, speed| {
+        FORMAT.moving(
+            Position::new(x, 5.0, 5.0),
+            rotation::NONE,
+            Some(([speed, 0.0, 0.0], [0.0; 3])),
+        )
+    };
     client.tell(7, time_of(100), &pose(5.0, 1.0));
     client.advance(at(100), None, &no_keys);
     client.advance(at(106), None, &no_keys);
     let ours = client.pose(7).expect("it is there");
     // What the host says of frame 103 is what we had: nothing changes.
-    let was = client.cubes[&7].past.iter().find(|(frame, _)| *frame == 103).expect("not long ago").1;
+    let was = client.cubes[&7]
+        .past
+        .iter()
+        .find(|(frame, _)| *frame == 103)
+        .expect("not long ago")
+        .1;
     client.tell(7, time_of(103), &was);
-    assert_eq!((client.pose(7), client.stats().corrections.count()), (Some(ours), 0));
+    assert_eq!(
+        (client.pose(7), client.stats().corrections.count()),
+        (Some(ours), 0)
+    );
     // It says something else of 104.
     client.tell(7, time_of(104), &pose(6.0, 3.0));
     let moved = FORMAT.position(&client.pose(7).expect("it is there"));
     assert!((moved.x - 6.1).abs() < 1e-3, "{moved:?}");
     // And of 102, too late to matter.
     client.tell(7, time_of(102), &pose(9.0, 3.0));
-    assert_eq!(FORMAT.position(&client.pose(7).expect("it is there")), moved);
+    assert_eq!(
+        FORMAT.position(&client.pose(7).expect("it is there")),
+        moved
+    );
     assert_eq!(client.stats().late_poses, 2);
 }
 
@@ -167,7 +255,11 @@ fn who_joins_in_the_middle_sees_what_is_there() {
     scene.run(30);
     scene.off = Errors::default();
     scene.drive(100);
-    assert!(scene.off.quantile(0.99) < 0.05, "{} m", scene.off.quantile(0.99));
+    assert!(
+        scene.off.quantile(0.99) < 0.05,
+        "{} m",
+        scene.off.quantile(0.99)
+    );
     scene.come_to_rest();
     scene.assert_right();
 }
@@ -182,15 +274,35 @@ fn what_leaves_is_gone_and_what_is_said_of_it_later_changes_nothing() {
     let pose = scene.server.pose(body);
     scene.client.tell(id, time_of(scene.frame + 5), &pose);
     scene.run(20);
-    assert_eq!((scene.client.bodies(), scene.client.pose(id), scene.client.drawing(id)), (all - 1, None, None));
+    assert_eq!(
+        (
+            scene.client.bodies(),
+            scene.client.pose(id),
+            scene.client.drawing(id)
+        ),
+        (all - 1, None, None)
+    );
 }
 
 #[test]
 fn the_same_calls_give_the_same_bits() {
     let run = || {
-        let mut scene = Scene::new(Line { tick_frames: 3, loss: 0.2, jitter_ms: 60, seed: 9 });
+        let mut scene = Scene::new(Line {
+            tick_frames: 3,
+            loss: 0.2,
+            jitter_ms: 60,
+            seed: 9,
+        });
         scene.drive(300);
-        scene.ids().map(|id| (scene.client.pose(id), scene.drawn(id).map(|drawn| drawn.quaternion))).collect::<Vec<_>>()
+        scene
+            .ids()
+            .map(|id| {
+                (
+                    scene.client.pose(id),
+                    scene.drawn(id).map(|drawn| drawn.quaternion),
+                )
+            })
+            .collect::<Vec<_>>()
     };
     assert_eq!(run(), run());
 }
@@ -213,13 +325,19 @@ fn after_a_long_pause_everything_is_where_it_was_last_said_to_be() {
 #[test]
 fn the_own_cube_answers_at_once_and_ends_where_the_host_says() {
     for (loss, jitter_ms) in [(0.0, 0), (0.1, 30)] {
-        let mut scene = Scene::new(Line { tick_frames: 3, loss, jitter_ms, seed: 4 });
+        let mut scene = Scene::new(Line {
+            tick_frames: 3,
+            loss,
+            jitter_ms,
+            seed: 4,
+        });
         scene.predict = true;
         scene.run(60);
         let x = |scene: &Scene| scene.drawn(PLAYER_ID).expect("drawn").position.x;
         let start = x(&scene);
         scene.press(RIGHT);
-        // The next tick reads it, and that is what is drawn: three frames at most, and one to move in.
+        // The next tick reads it, and that is what is drawn: three frames at most, and one to move
+        // in.
         scene.run(6);
         assert!(x(&scene) > start + 0.002, "{}", x(&scene) - start);
         scene.run(54);
@@ -229,18 +347,26 @@ fn the_own_cube_answers_at_once_and_ends_where_the_host_says() {
         scene.assert_right();
         let drawn = scene.drawn(PLAYER_ID).expect("drawn");
         let truth = scene.server.pose(scene.bodies[&PLAYER_ID]);
-        assert_eq!((drawn.position, drawn.at_rest), (FORMAT.position(&truth), true), "{loss}");
+        assert_eq!(
+            (drawn.position, drawn.at_rest),
+            (FORMAT.position(&truth), true),
+            "{loss}"
+        );
     }
 }
 
 #[test]
 fn what_is_foretold_of_the_own_cube_comes_true() {
-    let mut scene = Scene::new(Line { tick_frames: 3, ..Line::default() });
+    let mut scene = Scene::new(Line {
+        tick_frames: 3,
+        ..Line::default()
+    });
     scene.predict = true;
     scene.run(60);
     let mut foretold: BTreeMap<u64, Position> = BTreeMap::new();
     let mut off = Errors::default();
-    // What it runs into at 6 m/s may come out otherwise: an edge that hits a frame later throws it elsewhere.
+    // What it runs into at 6 m/s may come out otherwise: an edge that hits a frame later throws it
+    // elsewhere.
     for frame in 0..400 {
         match frame {
             0 | 150 => scene.press(RIGHT),
@@ -251,21 +377,35 @@ fn what_is_foretold_of_the_own_cube_comes_true() {
         let drawn = scene.drawn(PLAYER_ID).expect("drawn");
         foretold.insert(frame_at(drawn.shows), drawn.position);
         if let Some(foretold) = foretold.get(&scene.frame) {
-            off.add(foretold.distance(FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]))));
+            off.add(
+                foretold.distance(FORMAT.position(&scene.server.pose(scene.bodies[&PLAYER_ID]))),
+            );
         }
     }
-    assert!(off.quantile(0.5) < 0.03 && off.quantile(0.99) < 0.2, "{} and {}", off.quantile(0.5), off.quantile(0.99));
+    assert!(
+        off.quantile(0.5) < 0.03 && off.quantile(0.99) < 0.2,
+        "{} and {}",
+        off.quantile(0.5),
+        off.quantile(0.99)
+    );
 }
 
 #[test]
 fn a_tap_too_short_for_a_datagram_is_foretold_as_the_host_takes_it() {
-    let mut scene = Scene::alone(Line { tick_frames: 3, ..Line::default() });
+    let mut scene = Scene::alone(Line {
+        tick_frames: 3,
+        ..Line::default()
+    });
     scene.predict = true;
     scene.come_to_rest();
     let (mut foretold, mut highest) = (BTreeMap::new(), 0.0_f32);
     let mut off = Errors::default();
     for frame in 0..400 {
-        let held = if (20..200).contains(&frame) { RIGHT } else { Keymap::default() };
+        let held = if (20..200).contains(&frame) {
+            RIGHT
+        } else {
+            Keymap::default()
+        };
         match frame {
             20 | 200 => scene.press(held),
             50 | 90 | 260 => {
@@ -289,7 +429,11 @@ fn a_tap_too_short_for_a_datagram_is_foretold_as_the_host_takes_it() {
     }
     assert!(highest > 1.2, "it jumped: {highest} m");
     // What differs by less than half a centimetre from the host's word is not replayed.
-    assert!(off.quantile(0.5) < 0.001 && off.quantile(1.0) < 0.005, "{} m", off.quantile(1.0));
+    assert!(
+        off.quantile(0.5) < 0.001 && off.quantile(1.0) < 0.005,
+        "{} m",
+        off.quantile(1.0)
+    );
 }
 
 fn no_keys(_: u32, _: GameTime) -> Keymap {
@@ -297,7 +441,11 @@ fn no_keys(_: u32, _: GameTime) -> Keymap {
 }
 
 fn at(frame: u64) -> Moment {
-    Moment { shown: time_of(frame), heard: time_of(frame), rtt: 2 * WAY }
+    Moment {
+        shown: time_of(frame),
+        heard: time_of(frame),
+        rtt: 2 * WAY,
+    }
 }
 
 /// How the host speaks, and what becomes of it.
@@ -311,7 +459,12 @@ struct Line {
 
 impl Default for Line {
     fn default() -> Self {
-        Line { tick_frames: 1, loss: 0.0, jitter_ms: 0, seed: 1 }
+        Line {
+            tick_frames: 1,
+            loss: 0.0,
+            jitter_ms: 0,
+            seed: 1,
+        }
     }
 }
 
@@ -401,7 +554,11 @@ impl Scene {
 
     fn enter_all(&mut self) {
         for &id in self.bodies.keys() {
-            self.client.enter(id, if id == PLAYER_ID { PLAYER } else { CUBE }, id == PLAYER_ID);
+            self.client.enter(
+                id,
+                if id == PLAYER_ID { PLAYER } else { CUBE },
+                id == PLAYER_ID,
+            );
         }
         self.told.clear();
     }
@@ -434,7 +591,11 @@ impl Scene {
     fn come_to_rest(&mut self) {
         for _ in 0..10 {
             self.run(300);
-            if self.bodies.values().all(|&body| self.server.pose(body).flag) {
+            if self
+                .bodies
+                .values()
+                .all(|&body| self.server.pose(body).flag)
+            {
                 return self.run(300);
             }
         }
@@ -447,8 +608,18 @@ impl Scene {
     /// The player holds this from now on; the host reads it a way later.
     fn press(&mut self, keys: Keymap) {
         let at = self.room_now();
-        let way = Expected { way: WAY, stamp: self.ticked(), tick: self.tick(), delay: DELAY };
-        self.inputs.push(OwnInput { at, keys, effect: way.effect(at), is_known: false });
+        let way = Expected {
+            way: WAY,
+            stamp: self.ticked(),
+            tick: self.tick(),
+            delay: DELAY,
+        };
+        self.inputs.push(OwnInput {
+            at,
+            keys,
+            effect: way.effect(at),
+            is_known: false,
+        });
     }
 
     /// Some tick of the host.
@@ -463,10 +634,20 @@ impl Scene {
     fn frame(&mut self) {
         let player = self.bodies[&PLAYER_ID];
         let previous = self.server.keys(player).previous;
-        self.server.steer(player, Keys { previous, current: self.keys });
+        self.server.steer(
+            player,
+            Keys {
+                previous,
+                current: self.keys,
+            },
+        );
         self.server.step();
         self.frame += 1;
-        let poses = self.bodies.iter().map(|(&id, &body)| (id, self.server.pose(body))).collect();
+        let poses = self
+            .bodies
+            .iter()
+            .map(|(&id, &body)| (id, self.server.pose(body)))
+            .collect();
         self.truth.push_back((self.frame, poses));
         if self.truth.len() > 60 {
             self.truth.pop_front();
@@ -486,7 +667,9 @@ impl Scene {
         let now = self.room_now();
         if let Some(driver) = &mut self.driver {
             let place = FORMAT.position(&self.server.pose(self.bodies[&PLAYER_ID]));
-            self.keys = driver.keys(self.frame, [place.x, place.y], ARENA).with(control::JUMP, false);
+            self.keys = driver
+                .keys(self.frame, [place.x, place.y], ARENA)
+                .with(control::JUMP, false);
         } else {
             self.keys = Presses::by(self.inputs.iter().copied(), self.tick()).at(now + DELAY);
         }
@@ -502,7 +685,10 @@ impl Scene {
         let mut poses = Vec::new();
         for (&id, &body) in &self.bodies {
             let pose = self.server.pose(body);
-            let known = self.told.get(&id).is_some_and(|(told, arrived)| *told == pose && *arrived);
+            let known = self
+                .told
+                .get(&id)
+                .is_some_and(|(told, arrived)| *told == pose && *arrived);
             if !pose.flag || !known {
                 poses.push((id, pose));
                 self.told.insert(id, (pose, false));
@@ -510,13 +696,20 @@ impl Scene {
         }
         if self.rng.f64() >= self.line.loss {
             let way = WAY + Duration::from_millis(self.rng.u64(0..=self.line.jitter_ms));
-            self.flying.push(Datagram { arrives: self.room_now() + way, stamp_frame: self.frame, poses });
+            self.flying.push(Datagram {
+                arrives: self.room_now() + way,
+                stamp_frame: self.frame,
+                poses,
+            });
         }
     }
 
     fn receive(&mut self) {
         let now = self.room_now();
-        for datagram in self.flying.extract_if(.., |datagram| datagram.arrives <= now) {
+        for datagram in self
+            .flying
+            .extract_if(.., |datagram| datagram.arrives <= now)
+        {
             for (id, pose) in datagram.poses {
                 self.client.tell(id, time_of(datagram.stamp_frame), &pose);
                 if let Some(told) = self.told.get_mut(&id).filter(|(told, _)| *told == pose) {
@@ -531,19 +724,40 @@ impl Scene {
         let shown = self.room_now();
         let flags = &self.flags;
         let keys = |id: u32, t: GameTime| {
-            let held = flags.iter().rev().find(|(from, _)| id == PLAYER_ID && *from <= t);
+            let held = flags
+                .iter()
+                .rev()
+                .find(|(from, _)| id == PLAYER_ID && *from <= t);
             held.map_or_else(Keymap::default, |(_, keys)| *keys)
         };
         let presses = Presses::by(self.inputs.iter().copied(), self.tick());
-        let ahead = Ahead { horizon: shown + WAY + DELAY, presses: &presses };
-        let moment = Moment { shown, heard: self.heard, rtt: 2 * WAY };
-        self.client.advance(moment, self.predict.then_some(&ahead), &keys);
-        let Some((_, truth)) = self.truth.iter().find(|(frame, _)| time_of(*frame) == shown) else { return };
+        let ahead = Ahead {
+            horizon: shown + WAY + DELAY,
+            presses: &presses,
+        };
+        let moment = Moment {
+            shown,
+            heard: self.heard,
+            rtt: 2 * WAY,
+        };
+        self.client
+            .advance(moment, self.predict.then_some(&ahead), &keys);
+        let Some((_, truth)) = self
+            .truth
+            .iter()
+            .find(|(frame, _)| time_of(*frame) == shown)
+        else {
+            return;
+        };
         for (&id, truth) in truth {
-            if let Some(drawn) = self.client.drawing(id).and_then(|drawing| drawing.at(shown))
+            if let Some(drawn) = self
+                .client
+                .drawing(id)
+                .and_then(|drawing| drawing.at(shown))
                 && !truth.flag
             {
-                self.off.add(drawn.position.distance(FORMAT.position(truth)));
+                self.off
+                    .add(drawn.position.distance(FORMAT.position(truth)));
             }
         }
     }
@@ -554,7 +768,11 @@ impl Scene {
             let truth = self.server.pose(body);
             assert!(truth.flag, "{id} has not come to rest");
             assert_eq!(self.client.pose(id), Some(truth), "{id}");
-            assert_eq!(self.drawn(id).map(|drawn| drawn.position), Some(FORMAT.position(&truth)), "{id}");
+            assert_eq!(
+                self.drawn(id).map(|drawn| drawn.position),
+                Some(FORMAT.position(&truth)),
+                "{id}"
+            );
         }
     }
 }

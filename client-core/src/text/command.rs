@@ -1,7 +1,7 @@
 //! The commands of the console, one a line.
 //!
-//! A line goes in, a [`Line`] or a [`Mistake`] comes out; nothing is carried out here. Empty lines and those that
-//! begin with `#` say nothing.
+//! A line goes in, a [`Line`] or a [`Mistake`] comes out; nothing is carried out here. Empty lines
+//! and those that begin with `#` say nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -86,7 +86,9 @@ pub enum RoomName {
 pub struct Mistake(String);
 
 /// Names of the controls, by bit.
-pub const CONTROLS: [&str; 10] = ["left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use"];
+pub const CONTROLS: [&str; 10] = [
+    "left", "right", "up", "down", "fire", "jump", "attract", "repel", "brake", "use",
+];
 
 /// How long `wait-for` waits if it isn't told.
 pub const WAIT_FOR: Duration = Duration::from_secs(5);
@@ -94,8 +96,14 @@ pub const WAIT_FOR: Duration = Duration::from_secs(5);
 /// The list of commands, a line each.
 pub const HELP: &[(&str, &str)] = &[
     ("rooms", "list the rooms"),
-    ("create NAME game=GAME [capacity=N] [password=TEXT] [key=value ...]", "make a room and go into it as its host"),
-    ("join ID [password=TEXT]", "go into a room, by its number or its name"),
+    (
+        "create NAME game=GAME [capacity=N] [password=TEXT] [key=value ...]",
+        "make a room and go into it as its host",
+    ),
+    (
+        "join ID [password=TEXT]",
+        "go into a room, by its number or its name",
+    ),
     ("start", "start the room's game (its host only)"),
     ("ready on|off", "say that you are ready, or not"),
     ("leave", "go back to the lobby"),
@@ -105,15 +113,24 @@ pub const HELP: &[(&str, &str)] = &[
         "say TEXT",
         "talk to the room, or to the lobby; '@NAME TEXT' (or '@\"LONG NAME\" TEXT') whispers, '!TEXT' goes to the lobby",
     ),
-    ("kick NAME", "throw a player out of the room (its host only)"),
+    (
+        "kick NAME",
+        "throw a player out of the room (its host only)",
+    ),
     ("move X Y", "walk there, in metres"),
     ("cast SPELL [X Y]", "cast a spell, perhaps at a place"),
-    ("keys up,fire", "hold these controls until changed; 'keys none' lets go"),
+    (
+        "keys up,fire",
+        "hold these controls until changed; 'keys none' lets go",
+    ),
     ("objects", "what lies around"),
     ("watch on|off", "print updates, or don't"),
     ("stats", "figures of the connection"),
     ("wait 500ms", "do nothing for a while"),
-    ("wait-for EVENT [5s]", "go on when an event of that kind has come since the last wait-for"),
+    (
+        "wait-for EVENT [5s]",
+        "go on when an event of that kind has come since the last wait-for",
+    ),
     ("quit", "leave"),
     ("help", "this list"),
 ];
@@ -159,7 +176,11 @@ pub fn parse(line: &str) -> Result<Option<Line>, Mistake> {
 
 /// A time as people write it: `500ms`, `5s`, `1.5s`, `2m`; a bare number is seconds.
 pub fn duration(text: &str) -> Result<Duration, Mistake> {
-    let bad = || Mistake(format!("'{text}' is no time; expected something like 500ms, 5s or 2m"));
+    let bad = || {
+        Mistake(format!(
+            "'{text}' is no time; expected something like 500ms, 5s or 2m"
+        ))
+    };
     let digits = text.trim_end_matches(char::is_alphabetic);
     let number: f64 = digits.parse().map_err(|_| bad())?;
     let seconds = match &text[digits.len()..] {
@@ -168,36 +189,54 @@ pub fn duration(text: &str) -> Result<Duration, Mistake> {
         "m" | "min" => number * 60.0,
         _ => return Err(bad()),
     };
-    Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() <= 86_400).ok_or_else(bad)
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| time.as_secs() <= 86_400)
+        .ok_or_else(bad)
 }
 
 fn create(name: &str, options: &[&str]) -> Result<Line, Mistake> {
     let mut parameters = options_of(options)?;
-    let game = parameters
-        .remove("game")
-        .ok_or_else(|| Mistake("which game? expected create NAME game=GAME, for example game=field".into()))?;
+    let game = parameters.remove("game").ok_or_else(|| {
+        Mistake("which game? expected create NAME game=GAME, for example game=field".into())
+    })?;
     let password = parameters.remove("password").unwrap_or_default();
     let capacity = match parameters.remove("capacity") {
-        Some(text) => text.parse().map_err(|_| Mistake(format!("capacity={text} is no number of seats")))?,
+        Some(text) => text
+            .parse()
+            .map_err(|_| Mistake(format!("capacity={text} is no number of seats")))?,
         None => 0,
     };
-    Ok(Line::Create { name: name.to_owned(), game, capacity, password, parameters })
+    Ok(Line::Create {
+        name: name.to_owned(),
+        game,
+        capacity,
+        password,
+        parameters,
+    })
 }
 
 fn join(room: &str, options: &[&str]) -> Result<Line, Mistake> {
     let mut options = options_of(options)?;
     let password = options.remove("password").unwrap_or_default();
     if let Some((key, _)) = options.first_key_value() {
-        return Err(Mistake(format!("join does not know '{key}'; expected join ID [password=TEXT]")));
+        return Err(Mistake(format!(
+            "join does not know '{key}'; expected join ID [password=TEXT]"
+        )));
     }
-    let room = room.parse().map_or_else(|_| RoomName::Name(room.to_owned()), |id| RoomName::Id(RoomId(id)));
+    let room = room.parse().map_or_else(
+        |_| RoomName::Name(room.to_owned()),
+        |id| RoomName::Id(RoomId(id)),
+    );
     Ok(Line::Join { room, password })
 }
 
 fn options_of(words: &[&str]) -> Result<BTreeMap<String, String>, Mistake> {
     let mut options = BTreeMap::new();
     for word in words {
-        let (key, value) = word.split_once('=').ok_or_else(|| Mistake(format!("'{word}' should be key=value")))?;
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| Mistake(format!("'{word}' should be key=value")))?;
         if options.insert(key.to_owned(), value.to_owned()).is_some() {
             return Err(Mistake(format!("'{key}' stands twice")));
         }
@@ -209,7 +248,10 @@ fn say(text: &str) -> Result<Line, Mistake> {
     if let Some(whisper) = text.strip_prefix('@') {
         let expected = || Mistake("expected say @NAME TEXT, or say @\"LONG NAME\" TEXT".into());
         let (name, text) = addressee(whisper).ok_or_else(expected)?;
-        return Ok(Line::Say(Some(Audience::Named(name.to_owned())), text.trim().to_owned()));
+        return Ok(Line::Say(
+            Some(Audience::Named(name.to_owned())),
+            text.trim().to_owned(),
+        ));
     }
     match text.strip_prefix('!') {
         Some(text) => Ok(Line::Say(Some(Audience::Lobby), text.trim().to_owned())),
@@ -227,7 +269,8 @@ fn addressee(whisper: &str) -> Option<(&str, &str)> {
 
 /// Any number: whether it lies on the map is for the server to say.
 fn metres(text: &str) -> Result<f32, Mistake> {
-    text.parse().map_err(|_| Mistake(format!("'{text}' is no number of metres")))
+    text.parse()
+        .map_err(|_| Mistake(format!("'{text}' is no number of metres")))
 }
 
 fn keys(names: &str) -> Result<u32, Mistake> {
@@ -236,7 +279,10 @@ fn keys(names: &str) -> Result<u32, Mistake> {
     }
     names.split(',').try_fold(0, |held, name| {
         let numbered = name.parse().ok().filter(|&bit: &usize| bit < 32);
-        let bit = CONTROLS.iter().position(|&control| control == name).or(numbered);
+        let bit = CONTROLS
+            .iter()
+            .position(|&control| control == name)
+            .or(numbered);
         let bit = bit.ok_or_else(|| {
             Mistake(format!(
                 "unknown control '{name}'; there are {}, numbers from 0 to 31, and none",
@@ -248,7 +294,10 @@ fn keys(names: &str) -> Result<u32, Mistake> {
 }
 
 fn unknown(verb: &str, line: &str) -> Mistake {
-    match HELP.iter().find(|(usage, _)| usage.split_whitespace().next() == Some(verb)) {
+    match HELP
+        .iter()
+        .find(|(usage, _)| usage.split_whitespace().next() == Some(verb))
+    {
         Some((usage, _)) => Mistake(format!("'{line}' can't be read; expected {usage}")),
         None => Mistake(format!("unknown command '{verb}'; 'help' lists them all")),
     }
@@ -261,22 +310,52 @@ mod tests {
     #[test]
     fn commands_are_read_as_they_are_documented() {
         check("rooms", Line::Rooms);
-        check("  join 3 ", Line::Join { room: RoomName::Id(RoomId(3)), password: String::new() });
-        check("join meadow", Line::Join { room: RoomName::Name("meadow".into()), password: String::new() });
+        check(
+            "  join 3 ",
+            Line::Join {
+                room: RoomName::Id(RoomId(3)),
+                password: String::new(),
+            },
+        );
+        check(
+            "join meadow",
+            Line::Join {
+                room: RoomName::Name("meadow".into()),
+                password: String::new(),
+            },
+        );
         check("say hello there", Line::Say(None, "hello there".into()));
-        check("say @bob psst", Line::Say(Some(Audience::Named("bob".into())), "psst".into()));
-        check("say @\"guest 7\" psst", Line::Say(Some(Audience::Named("guest 7".into())), "psst".into()));
+        check(
+            "say @bob psst",
+            Line::Say(Some(Audience::Named("bob".into())), "psst".into()),
+        );
+        check(
+            "say @\"guest 7\" psst",
+            Line::Say(Some(Audience::Named("guest 7".into())), "psst".into()),
+        );
         check("move 10 20.5", Line::Move(10.0, 20.5));
         check("keys up,fire", Line::Keys(0b1_0100));
         check("cast bolt 1 2", Line::Cast("bolt".into(), Some((1.0, 2.0))));
         check("wait 500ms", Line::Wait(Duration::from_millis(500)));
-        check("wait-for started", Line::WaitFor("started".into(), WAIT_FOR));
-        check("wait-for leave 1.5s", Line::WaitFor("leave".into(), Duration::from_millis(1_500)));
+        check(
+            "wait-for started",
+            Line::WaitFor("started".into(), WAIT_FOR),
+        );
+        check(
+            "wait-for leave 1.5s",
+            Line::WaitFor("leave".into(), Duration::from_millis(1_500)),
+        );
         let parameters = [("npcs".to_owned(), "5".to_owned())].into();
         let (name, game) = ("den".to_owned(), "field".to_owned());
         check(
             "create den game=field capacity=4 npcs=5",
-            Line::Create { name, game, capacity: 4, password: String::new(), parameters },
+            Line::Create {
+                name,
+                game,
+                capacity: 4,
+                password: String::new(),
+                parameters,
+            },
         );
     }
 

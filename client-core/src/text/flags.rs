@@ -27,16 +27,21 @@ pub struct Target {
 
     /// Bad weather in the client's own socket, both ways.
     ///
-    /// For example loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7: loss, duplicate and reorder in
-    /// per cent, delay in one direction. Every part may be left out.
+    /// For example loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7: loss,
+    /// duplicate and reorder in per cent, delay in one direction. Every part may be left out.
     #[arg(long, value_name = "SPEC", env = "AMBIT_IMPAIR")]
     pub impair: Option<Impairment>,
 
     /// How often held keys are told, in a second: 20 or 60.
     ///
-    /// A key that goes down or comes up is told at once in any case, and until the server has confirmed it. 60 repeats it sooner
-    /// where much is lost, for three times as many datagrams.
-    #[arg(long, value_name = "20|60", env = "AMBIT_INPUT_HZ", default_value = "20")]
+    /// A key that goes down or comes up is told at once in any case, and until the server has
+    /// confirmed it. 60 repeats it sooner where much is lost, for three times as many datagrams.
+    #[arg(
+        long,
+        value_name = "20|60",
+        env = "AMBIT_INPUT_HZ",
+        default_value = "20"
+    )]
     pub input_hz: InputRate,
 }
 
@@ -45,8 +50,9 @@ pub struct Target {
 pub struct Drawing {
     /// When a pose is shown: room, adaptive, interpolated or a delay like 100ms.
     ///
-    /// 100ms: so long after it comes in on the quickest way, but not before its room time; interpolated is the same as 100ms. room: at its
-    /// room time, the local lag alone is the buffer against jitter. adaptive: as early as lets 99 % of what came lately come in time.
+    /// 100ms: so long after it comes in on the quickest way, but not before its room time;
+    /// interpolated is the same as 100ms. room: at its room time, the local lag alone is the buffer
+    /// against jitter. adaptive: as early as lets 99 % of what came lately come in time.
     #[arg(long, value_name = "WHEN", env = "AMBIT_RENDER", default_value_t = Render::default())]
     pub render: Render,
 
@@ -60,10 +66,14 @@ pub fn trust() -> Result<Trust, TrustError> {
     KnownHosts::of_user(|name| std::env::var_os(name)).map(Trust::FirstUse)
 }
 
-/// Logs to the standard error if `AMBIT_LOG` says what (`debug`, `ambit_client_core=trace`); else there are none.
+/// Logs to the standard error if `AMBIT_LOG` says what (`debug`, `ambit_client_core=trace`); else
+/// there are none.
 pub fn start_log() {
     if let Ok(filter) = EnvFilter::try_from_env("AMBIT_LOG") {
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(io::stderr)
+            .init();
     }
 }
 
@@ -71,7 +81,9 @@ pub fn start_log() {
 fn address(text: &str) -> Result<String, String> {
     let is_one = |text: &str| {
         let parts = text.trim().rsplit_once(':');
-        parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0))
+        parts.is_some_and(|(host, port)| {
+            !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0)
+        })
     };
     if text.split(',').all(is_one) {
         Ok(text.to_owned())
@@ -86,7 +98,10 @@ mod tests {
 
     #[test]
     fn inputs_are_told_20_or_60_times_a_second() {
-        assert_eq!(("20".parse(), "60".parse()), (Ok(InputRate::Hz20), Ok(InputRate::Hz60)));
+        assert_eq!(
+            ("20".parse(), "60".parse()),
+            (Ok(InputRate::Hz20), Ok(InputRate::Hz60))
+        );
         for bad in ["", "30", "60 ", "x"] {
             assert!(bad.parse::<InputRate>().is_err(), "{bad}");
         }

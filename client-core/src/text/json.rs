@@ -1,7 +1,8 @@
 //! View events as JSON objects, one a line.
 //!
-//! A contract: every object has `ev`; everything in a game has `t`, the room's time in milliseconds; `enter` has `id`, `kind`, `x`, `y`, `z` and
-//! `components` by name; `event` has `effect` (ms) and `late`; `error` has a stable `code` and a `message`. More keys may come; none
+//! A contract: every object has `ev`; everything in a game has `t`, the room's time in
+//! milliseconds; `enter` has `id`, `kind`, `x`, `y`, `z` and `components` by name; `event` has
+//! `effect` (ms) and `late`; `error` has a stable `code` and a `message`. More keys may come; none
 //! changes its meaning. Positions are metres, rounded to a millimetre; angles are radians.
 
 use ambit_proto::space::Position;
@@ -9,15 +10,16 @@ use ambit_proto::time::GameTime;
 use serde_json::{Map, Value as Json, json};
 
 use crate::client::event::{
-    About, Connection, Enter, Facing, Failure, FieldValue, Happening, Named, Started, Update, Value, ViewEvent, codes,
+    About, Connection, Enter, Facing, Failure, FieldValue, Happening, Named, Started, Update,
+    Value, ViewEvent, codes,
 };
 use crate::client::model::{Player, Room};
 use crate::client::stats::{AgeByClass, Distribution, Lengths, SimulationStats};
 
 /// What `ev` can be: the events of a view, and what the console itself prints.
 pub const KINDS: &[&str] = &[
-    "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event", "chat", "players",
-    "renamed", "objects", "stats", "left", "help", "error", "map",
+    "welcome", "rooms", "created", "joined", "started", "enter", "update", "leave", "event",
+    "chat", "players", "renamed", "objects", "stats", "left", "help", "error", "map",
 ];
 
 /// The event's line, or none for those that are no concern of a script.
@@ -28,18 +30,38 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             "room": welcome.room.map(|room| room.0), "grace_ms": welcome.grace.as_millis() as u64,
             "games": welcome.games.iter().map(|game| &game.name).collect::<Vec<_>>(),
         }),
-        ViewEvent::Rooms { rooms, .. } => json!({ "ev": "rooms", "rooms": rooms.iter().map(room).collect::<Vec<_>>() }),
-        ViewEvent::Created { room: created, .. } => with("created", &[("room", json!(created.id.0))], room(created)),
-        ViewEvent::Joined { room: joined, players, .. } => {
-            with("joined", &[("room", json!(joined.id.0)), ("members", players_of(players))], room(joined))
+        ViewEvent::Rooms { rooms, .. } => {
+            json!({ "ev": "rooms", "rooms": rooms.iter().map(room).collect::<Vec<_>>() })
         }
-        ViewEvent::Left { room, code, message, .. } => {
+        ViewEvent::Created { room: created, .. } => {
+            with("created", &[("room", json!(created.id.0))], room(created))
+        }
+        ViewEvent::Joined {
+            room: joined,
+            players,
+            ..
+        } => with(
+            "joined",
+            &[
+                ("room", json!(joined.id.0)),
+                ("members", players_of(players)),
+            ],
+            room(joined),
+        ),
+        ViewEvent::Left {
+            room,
+            code,
+            message,
+            ..
+        } => {
             json!({ "ev": "left", "room": room.0, "reason": code, "message": message })
         }
         ViewEvent::Players { room, players, .. } => {
             json!({ "ev": "players", "room": room.map(|room| room.0), "players": players_of(players) })
         }
-        ViewEvent::Renamed { player, name, .. } => json!({ "ev": "renamed", "player": player.0, "name": name }),
+        ViewEvent::Renamed { player, name, .. } => {
+            json!({ "ev": "renamed", "player": player.0, "name": name })
+        }
         ViewEvent::Chat(chat) => json!({
             "ev": "chat", "channel": chat.channel.name(), "from": chat.from_name, "from_id": chat.from.0, "text": chat.text,
         }),
@@ -53,7 +75,10 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         ViewEvent::Event(happening) => self::happening(happening),
         ViewEvent::Error(failure) => self::failure(failure),
         ViewEvent::Connection(connection) => self::connection(connection)?,
-        ViewEvent::RoomChanged(_) | ViewEvent::RoomGone(_) | ViewEvent::Done { .. } | ViewEvent::MapProgress { .. } => {
+        ViewEvent::RoomChanged(_)
+        | ViewEvent::RoomGone(_)
+        | ViewEvent::Done { .. }
+        | ViewEvent::MapProgress { .. } => {
             return None;
         }
     };
@@ -77,13 +102,20 @@ pub fn error(code: &str, message: &str) -> Json {
 }
 
 /// An object as it stands at `t`, for lists.
-pub fn object(id: u32, kind: &str, own: bool, position: Position, components: &[Named<Value>]) -> Json {
+pub fn object(
+    id: u32,
+    kind: &str,
+    own: bool,
+    position: Position,
+    components: &[Named<Value>],
+) -> Json {
     let mut object = json!({ "id": id, "kind": kind, "own": own });
     add_state(&mut object, Some(position), components);
     object
 }
 
-/// Median and 99th percentile of the ages by class, in milliseconds; null where nothing was sampled.
+/// Median and 99th percentile of the ages by class, in milliseconds; null where nothing was
+/// sampled.
 pub fn age_by_class(ages: &AgeByClass) -> Json {
     let of = |ages: &Distribution| json!({ "p50": ages.quantile_ms(0.5), "p99": ages.quantile_ms(0.99) });
     json!({ "engaged": of(&ages.engaged), "near": of(&ages.near), "far": of(&ages.far) })
@@ -119,17 +151,27 @@ fn enter(enter: &Enter) -> Json {
 
 fn update(update: &Update) -> Json {
     let mut json = json!({ "ev": "update", "t": ms(update.t), "id": update.id });
-    let position = update.components.iter().find_map(|component| match component.value {
-        Value::Path { position, .. } | Value::Pose { position, .. } => Some(position),
-        _ => None,
-    });
+    let position = update
+        .components
+        .iter()
+        .find_map(|component| match component.value {
+            Value::Path { position, .. } | Value::Pose { position, .. } => Some(position),
+            _ => None,
+        });
     add_state(&mut json, position, &update.components);
     json
 }
 
 fn happening(happening: &Happening) -> Json {
-    let Happening { name, t, effect, late, fields } = happening;
-    let mut json = json!({ "ev": "event", "t": ms(*t), "name": &**name, "effect": ms(*effect), "late": late });
+    let Happening {
+        name,
+        t,
+        effect,
+        late,
+        fields,
+    } = happening;
+    let mut json =
+        json!({ "ev": "event", "t": ms(*t), "name": &**name, "effect": ms(*effect), "late": late });
     for field in fields {
         json[&*field.name] = match field.value {
             FieldValue::Object(id) => json!(id),
@@ -144,7 +186,9 @@ fn happening(happening: &Happening) -> Json {
 fn connection(connection: &Connection) -> Option<Json> {
     match connection {
         Connection::Closed { code, .. } if code == codes::QUIT => None,
-        Connection::Closed { code, message } | Connection::GameClosed { code, message } => Some(error(code, message)),
+        Connection::Closed { code, message } | Connection::GameClosed { code, message } => {
+            Some(error(code, message))
+        }
         Connection::Broken { reason, .. } => Some(error(codes::CONNECTION_LOST, reason)),
         Connection::GameBroken { reason, .. } => Some(error("game_connection_lost", reason)),
         Connection::Connecting { .. } => None,
@@ -171,15 +215,30 @@ fn add_state(json: &mut Json, position: Option<Position>, components: &[Named<Va
 
 fn value(value: &Value) -> Json {
     match value {
-        Value::Path { to: Some((position, time)), .. } => {
+        Value::Path {
+            to: Some((position, time)),
+            ..
+        } => {
             let mut to = place(*position);
             to["t"] = json!(ms(*time));
             json!({ "to": to })
         }
         Value::Path { to: None, .. } => json!({ "to": null }),
-        Value::Pose { facing: Facing::Fixed, moves, .. } => json!({ "moves": moves }),
-        Value::Pose { facing: Facing::Yaw(yaw), moves, .. } => json!({ "moves": moves, "yaw": round(*yaw) }),
-        Value::Pose { facing: Facing::Free(turn), moves, .. } => json!({ "moves": moves, "turn": turn.map(round) }),
+        Value::Pose {
+            facing: Facing::Fixed,
+            moves,
+            ..
+        } => json!({ "moves": moves }),
+        Value::Pose {
+            facing: Facing::Yaw(yaw),
+            moves,
+            ..
+        } => json!({ "moves": moves, "yaw": round(*yaw) }),
+        Value::Pose {
+            facing: Facing::Free(turn),
+            moves,
+            ..
+        } => json!({ "moves": moves, "turn": turn.map(round) }),
         Value::Gauge(gauge) => {
             json!({ "value": round(gauge.value), "rate": round(gauge.rate), "max": round(gauge.max) })
         }
@@ -229,11 +288,24 @@ mod tests {
     #[test]
     fn an_enter_has_what_the_contract_names() {
         let components = vec![
-            Named { name: "name".into(), value: Value::Text("ann".into()) },
-            Named { name: "alive".into(), value: Value::Flag(true) },
+            Named {
+                name: "name".into(),
+                value: Value::Text("ann".into()),
+            },
+            Named {
+                name: "alive".into(),
+                value: Value::Flag(true),
+            },
         ];
         let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
-        let json = event(&ViewEvent::Enter(Enter { id: 7, kind: "avatar".into(), own: true, t, position, components }));
+        let json = event(&ViewEvent::Enter(Enter {
+            id: 7,
+            kind: "avatar".into(),
+            own: true,
+            t,
+            position,
+            components,
+        }));
         let expected = json!({
             "ev": "enter", "t": 1250, "id": 7, "kind": "avatar", "own": true, "x": 1.0, "y": 2.25, "z": 0.0, "name": "ann",
             "components": { "name": "ann", "alive": true },
@@ -249,8 +321,14 @@ mod tests {
             effect: GameTime::from_millis(1_000),
             late: false,
             fields: vec![
-                Named { name: "target".into(), value: FieldValue::Object(Some(3)) },
-                Named { name: "amount".into(), value: FieldValue::Number(25) },
+                Named {
+                    name: "target".into(),
+                    value: FieldValue::Object(Some(3)),
+                },
+                Named {
+                    name: "amount".into(),
+                    value: FieldValue::Number(25),
+                },
             ],
         };
         let expected = json!({ "ev": "event", "t": 900, "name": "damage", "effect": 1000, "late": false, "target": 3, "amount": 25 });
@@ -259,10 +337,22 @@ mod tests {
 
     #[test]
     fn a_pose_says_where_an_object_is_and_how_it_is_turned() {
-        let value = Value::Pose { position: Position::new(1.0, 2.0, 0.0), facing: Facing::Yaw(0.5), moves: true };
-        let components = vec![Named { name: "pose".into(), value }];
+        let value = Value::Pose {
+            position: Position::new(1.0, 2.0, 0.0),
+            facing: Facing::Yaw(0.5),
+            moves: true,
+        };
+        let components = vec![Named {
+            name: "pose".into(),
+            value,
+        }];
         let t = GameTime::from_millis(50);
-        let json = event(&ViewEvent::Update(Update { id: 3, t, at: t, components }));
+        let json = event(&ViewEvent::Update(Update {
+            id: 3,
+            t,
+            at: t,
+            components,
+        }));
         let expected = json!({
             "ev": "update", "t": 50, "id": 3, "x": 1.0, "y": 2.0, "z": 0.0,
             "components": { "pose": { "moves": true, "yaw": 0.5 } },
@@ -275,7 +365,8 @@ mod tests {
         let mut ages = AgeByClass::default();
         ages.near.add(std::time::Duration::from_millis(60));
         let nothing = json!({ "p50": null, "p99": null });
-        let expected = json!({ "engaged": nothing, "near": { "p50": 60, "p99": 60 }, "far": nothing });
+        let expected =
+            json!({ "engaged": nothing, "near": { "p50": 60, "p99": 60 }, "far": nothing });
         assert_eq!(age_by_class(&ages), expected);
     }
 

@@ -1,13 +1,16 @@
 //! What Agones is told of this host, and when.
 //!
-//! What the host carries and what became of each call go in; the calls that are due come out, and news for the log. No
-//! clock, socket or thread.
+//! What the host carries and what became of each call go in; the calls that are due come out, and
+//! news for the log. No clock, socket or thread.
 //!
 //! What always holds:
-//! 1. At most one call of each kind is under way, so that a slow answer to one delays no other: health least of all.
+//! 1. At most one call of each kind is under way, so that a slow answer to one delays no other:
+//!    health least of all.
 //! 2. `Ready` is said once, as soon as the WorldServer has taken this host.
-//! 3. A counter is told what it is when it is told, once in `COUNT_EVERY` at most: each costs a write in Kubernetes.
-//! 4. What fails is tried again, ever more rarely; the log hears of the first failure and of the end of it.
+//! 3. A counter is told what it is when it is told, once in `COUNT_EVERY` at most: each costs a
+//!    write in Kubernetes.
+//! 4. What fails is tried again, ever more rarely; the log hears of the first failure and of the
+//!    end of it.
 //! 5. After `handle_end` nothing but `Shutdown` leaves.
 //!
 //! Source: Agones, `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`.
@@ -50,7 +53,10 @@ impl Load {
             Counter::Rooms => (self.rooms, self.capacity),
             Counter::Players => (self.players, self.seats),
         };
-        Figures { count, capacity: capacity.max(count) }
+        Figures {
+            count,
+            capacity: capacity.max(count),
+        }
     }
 }
 
@@ -181,7 +187,12 @@ struct Turn {
 
 impl Turn {
     fn due(due: LocalTime) -> Self {
-        Self { due, under_way: false, backoff: FIRST_BACKOFF, fails: false }
+        Self {
+            due,
+            under_way: false,
+            backoff: FIRST_BACKOFF,
+            fails: false,
+        }
     }
 }
 
@@ -205,10 +216,19 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn new(now: LocalTime, needs_place: bool) -> Self {
-        let first = |kind| if matches!(kind, Kind::Look | Kind::Health) { now } else { LocalTime::MAX };
+        let first = |kind| {
+            if matches!(kind, Kind::Look | Kind::Health) {
+                now
+            } else {
+                LocalTime::MAX
+            }
+        };
         Self {
             needs_place,
-            turns: Kind::ALL.into_iter().map(|kind| (kind, Turn::due(first(kind)))).collect(),
+            turns: Kind::ALL
+                .into_iter()
+                .map(|kind| (kind, Turn::due(first(kind))))
+                .collect(),
             load: None,
             told: BTreeMap::new(),
             ready: false,
@@ -249,7 +269,12 @@ impl Report {
     }
 
     /// What became of a call.
-    pub(crate) fn handle_answer(&mut self, now: LocalTime, call: Call, result: Result<Answer, Trouble>) {
+    pub(crate) fn handle_answer(
+        &mut self,
+        now: LocalTime,
+        call: Call,
+        result: Result<Answer, Trouble>,
+    ) {
         let kind = call.kind();
         self.turn(kind).under_way = false;
         match result {
@@ -286,7 +311,9 @@ impl Report {
     /// The next call that is due.
     pub(crate) fn poll_call(&mut self, now: LocalTime) -> Option<Call> {
         loop {
-            let kind = Kind::ALL.into_iter().find(|kind| self.turns[kind].due <= now && !self.turns[kind].under_way)?;
+            let kind = Kind::ALL
+                .into_iter()
+                .find(|kind| self.turns[kind].due <= now && !self.turns[kind].under_way)?;
             self.turn(kind).due = LocalTime::MAX;
             if let Some(call) = self.call(kind) {
                 self.turn(kind).under_way = true;
@@ -297,7 +324,10 @@ impl Report {
 
     /// When to poll again, if nothing goes in before.
     pub(crate) fn next_deadline(&self) -> Option<LocalTime> {
-        let waiting = self.turns.values().filter(|turn| !turn.under_way && turn.due != LocalTime::MAX);
+        let waiting = self
+            .turns
+            .values()
+            .filter(|turn| !turn.under_way && turn.due != LocalTime::MAX);
         waiting.map(|turn| turn.due).min()
     }
 
@@ -315,7 +345,10 @@ impl Report {
             Kind::Shutdown => Call::Shutdown,
             Kind::Count(counter) => {
                 let figures = self.load?.figures(counter);
-                let known = self.told.get(&counter).is_some_and(|(told, _)| *told == figures);
+                let known = self
+                    .told
+                    .get(&counter)
+                    .is_some_and(|(told, _)| *told == figures);
                 return (!known).then_some(Call::Count(counter, figures));
             }
         })
@@ -324,7 +357,13 @@ impl Report {
     fn take(&mut self, now: LocalTime, call: Call, answer: &Answer) {
         match call {
             Call::Look => {
-                let Answer::GameServer { placed, health_period } = *answer else { return };
+                let Answer::GameServer {
+                    placed,
+                    health_period,
+                } = *answer
+                else {
+                    return;
+                };
                 let (least, most) = HEALTH_BOUNDS;
                 self.health_every = health_period.map(|period| (period / 2).clamp(least, most));
                 if self.needs_place && !placed {
@@ -342,7 +381,9 @@ impl Report {
             }
             Call::Count(counter, figures) => {
                 self.told.insert(counter, (figures, now));
-                let changed = self.load.is_some_and(|load| load.figures(counter) != figures);
+                let changed = self
+                    .load
+                    .is_some_and(|load| load.figures(counter) != figures);
                 self.turn(Kind::Count(counter)).due = LocalTime::MAX;
                 if changed {
                     self.set_due(Kind::Count(counter), now + COUNT_EVERY);
@@ -382,7 +423,9 @@ impl Report {
     }
 
     fn turn(&mut self, kind: Kind) -> &mut Turn {
-        self.turns.get_mut(&kind).expect("there is a turn for each kind")
+        self.turns
+            .get_mut(&kind)
+            .expect("there is a turn for each kind")
     }
 }
 

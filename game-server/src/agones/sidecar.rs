@@ -1,8 +1,9 @@
 //! Agones' sidecar, spoken to by HTTP: a call goes in, its answer comes out.
 //!
-//! The paths and bodies are those of the gateway before its gRPC services (the `google.api.http` options of
-//! `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`); 64-bit integers are strings in it, names may be written with
-//! underscores or as `camelCase`. Each call has a connection of its own: there are few, and none leaves the machine.
+//! The paths and bodies are those of the gateway before its gRPC services (the `google.api.http`
+//! options of `proto/sdk/sdk.proto` and `proto/sdk/beta/beta.proto`); 64-bit integers are strings
+//! in it, names may be written with underscores or as `camelCase`. Each call has a connection of
+//! its own: there are few, and none leaves the machine.
 
 use std::time::Duration;
 
@@ -68,18 +69,22 @@ struct Port {
 }
 
 impl GameServer {
-    /// Where players reach this server from outside: the node's address, and the first port that was given to it.
+    /// Where players reach this server from outside: the node's address, and the first port that
+    /// was given to it.
     pub(super) fn place(&self) -> Option<(&str, u16)> {
         let port = self.status.ports.first()?.port;
-        (!self.status.address.is_empty() && port != 0).then_some((self.status.address.as_str(), port))
+        (!self.status.address.is_empty() && port != 0)
+            .then_some((self.status.address.as_str(), port))
     }
 
-    /// How often Agones wants to hear of its health, if at all. What is not said is left to its default of 5 s.
+    /// How often Agones wants to hear of its health, if at all. What is not said is left to its
+    /// default of 5 s.
     pub(super) fn health_period(&self) -> Option<Duration> {
         let health = self.spec.health.as_ref();
         let period_s = health.map_or(0, |health| health.period_seconds);
         let period_s = if period_s == 0 { 5 } else { period_s };
-        (!health.is_some_and(|health| health.disabled)).then(|| Duration::from_secs(period_s.into()))
+        (!health.is_some_and(|health| health.disabled))
+            .then(|| Duration::from_secs(period_s.into()))
     }
 }
 
@@ -88,7 +93,9 @@ impl Sidecar {
     pub(super) fn from_environment() -> anyhow::Result<Self> {
         let port = match std::env::var(PORT_VARIABLE) {
             Err(_) => USUAL_PORT,
-            Ok(text) => text.parse().with_context(|| format!("{PORT_VARIABLE}={text}: a port is expected"))?,
+            Ok(text) => text
+                .parse()
+                .with_context(|| format!("{PORT_VARIABLE}={text}: a port is expected"))?,
         };
         Ok(Self { port })
     }
@@ -105,13 +112,17 @@ impl Sidecar {
     /// What Agones knows of this server.
     pub(super) async fn look(&self) -> Result<GameServer, Trouble> {
         let text = self.request(Call::Look).await?;
-        serde_json::from_slice(&text).map_err(|error| Trouble::Refused(format!("what came is no GameServer: {error}")))
+        serde_json::from_slice(&text)
+            .map_err(|error| Trouble::Refused(format!("what came is no GameServer: {error}")))
     }
 
     async fn request(&self, call: Call) -> Result<Bytes, Trouble> {
         match tokio::time::timeout(ANSWER_WITHIN, self.exchange(call)).await {
             Ok(result) => result,
-            Err(_) => Err(Trouble::Refused(format!("no answer within {} s", ANSWER_WITHIN.as_secs()))),
+            Err(_) => Err(Trouble::Refused(format!(
+                "no answer within {} s",
+                ANSWER_WITHIN.as_secs()
+            ))),
         }
     }
 
@@ -120,7 +131,9 @@ impl Sidecar {
         let stream = stream.map_err(|error| Trouble::Unreachable(error.to_string()))?;
         let (method, path, body) = words(call);
         let what = format!("{method} {path}");
-        answer(stream, method, &path, body).await.map_err(|error| Trouble::Refused(format!("{what}: {error:#}")))
+        answer(stream, method, &path, body)
+            .await
+            .map_err(|error| Trouble::Refused(format!("{what}: {error:#}")))
     }
 }
 
@@ -141,8 +154,14 @@ fn words(call: Call) -> (Method, String, String) {
 }
 
 /// The body of a good answer to one request.
-async fn answer(stream: TcpStream, method: Method, path: &str, body: String) -> anyhow::Result<Bytes> {
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+async fn answer(
+    stream: TcpStream,
+    method: Method,
+    path: &str,
+    body: String,
+) -> anyhow::Result<Bytes> {
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     // Ends with `sender`.
     tokio::spawn(connection);
     let request = Request::builder()
@@ -202,22 +221,39 @@ mod tests {
             r#"{"status":{"address":"192.0.2.1","ports":[]}}"#,
         ] {
             let server: GameServer = serde_json::from_str(text).unwrap();
-            assert_eq!((server.place(), server.health_period()), (None, Some(Duration::from_secs(5))), "{text}");
+            assert_eq!(
+                (server.place(), server.health_period()),
+                (None, Some(Duration::from_secs(5))),
+                "{text}"
+            );
         }
-        let server: GameServer = serde_json::from_str(r#"{"spec":{"health":{"disabled":true}}}"#).unwrap();
+        let server: GameServer =
+            serde_json::from_str(r#"{"spec":{"health":{"disabled":true}}}"#).unwrap();
         assert_eq!(server.health_period(), None);
     }
 
     #[test]
     fn a_counter_s_figures_are_strings_as_64_bit_integers_are_in_json() {
-        let (method, path, body) = words(Call::Count(Counter::Rooms, Figures { count: 3, capacity: 8 }));
-        assert_eq!((method, path.as_str()), (Method::PATCH, "/v1beta1/counters/rooms"));
+        let (method, path, body) = words(Call::Count(
+            Counter::Rooms,
+            Figures {
+                count: 3,
+                capacity: 8,
+            },
+        ));
+        assert_eq!(
+            (method, path.as_str()),
+            (Method::PATCH, "/v1beta1/counters/rooms")
+        );
         assert_eq!(body, r#"{"count":"3","capacity":"8"}"#);
     }
 
     #[test]
     fn an_error_s_message_is_told_and_other_text_is_cut() {
-        assert_eq!(complaint(br#"{"code":2,"message":"counter not found: rooms"}"#), "counter not found: rooms");
+        assert_eq!(
+            complaint(br#"{"code":2,"message":"counter not found: rooms"}"#),
+            "counter not found: rooms"
+        );
         assert_eq!(complaint("x".repeat(1_000).as_bytes()).len(), 200);
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters: what may be given, and what was given.
 //!
-//! Tables of [`Parameter`]s and what a player wrote go in, checked [`Parameters`] come out, or a [`BadParameter`] that says what would be
-//! possible. Nothing here knows what the parameters mean.
+//! Tables of [`Parameter`]s and what a player wrote go in, checked [`Parameters`] come out, or a
+//! [`BadParameter`] that says what would be possible. Nothing here knows what the parameters mean.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -103,20 +103,36 @@ enum Value {
 }
 
 impl Parameters {
-    /// Checks what was given against the tables. Where two declare the same key, the later one counts.
-    pub fn parse(given: &BTreeMap<String, String>, tables: &[&'static [Parameter]]) -> Result<Self, BadParameter> {
+    /// Checks what was given against the tables. Where two declare the same key, the later one
+    /// counts.
+    pub fn parse(
+        given: &BTreeMap<String, String>,
+        tables: &[&'static [Parameter]],
+    ) -> Result<Self, BadParameter> {
         let declared = || tables.iter().copied().flatten();
-        if let Some(key) = given.keys().find(|key| declared().all(|parameter| parameter.key != key.as_str())) {
+        if let Some(key) = given
+            .keys()
+            .find(|key| declared().all(|parameter| parameter.key != key.as_str()))
+        {
             let keys = declared().map(|parameter| parameter.key);
             let mut known: Vec<_> = keys.filter(|key| *key != OF_THE_LOBBY).collect();
             known.sort_unstable();
             known.dedup();
-            return Err(BadParameter::Unknown { key: shown(key), known: known.join(", ") });
+            return Err(BadParameter::Unknown {
+                key: shown(key),
+                known: known.join(", "),
+            });
         }
         let mut values = BTreeMap::new();
         for parameter in declared() {
             let text = given.get(parameter.key).map(String::as_str);
-            values.insert(parameter.key, Entry { value: parameter.read(text)?, given: text.is_some() });
+            values.insert(
+                parameter.key,
+                Entry {
+                    value: parameter.read(text)?,
+                    given: text.is_some(),
+                },
+            );
         }
         Ok(Self { values })
     }
@@ -124,9 +140,11 @@ impl Parameters {
     /// A declared whole number.
     ///
     /// # Panics
-    /// When `key` is not declared as one with a default, as for the other readers: a mistake of the game's.
+    /// When `key` is not declared as one with a default, as for the other readers: a mistake of the
+    /// game's.
     pub fn whole(&self, key: &str) -> u64 {
-        self.whole_if_given(key).unwrap_or_else(|| panic!("the parameter {key} has no default"))
+        self.whole_if_given(key)
+            .unwrap_or_else(|| panic!("the parameter {key} has no default"))
     }
 
     /// A declared whole number that has no default.
@@ -171,7 +189,9 @@ impl Parameters {
     }
 
     fn entry(&self, key: &str) -> &Entry {
-        self.values.get(key).unwrap_or_else(|| panic!("no table declares the parameter {key}"))
+        self.values
+            .get(key)
+            .unwrap_or_else(|| panic!("no table declares the parameter {key}"))
     }
 }
 
@@ -181,7 +201,11 @@ impl Parameter {
         if given.is_none() && text.is_empty() {
             return Ok(None);
         }
-        let bad = || BadParameter::Value { key: self.key, value: shown(text), allowed: self.allowed.to_string() };
+        let bad = || BadParameter::Value {
+            key: self.key,
+            value: shown(text),
+            allowed: self.allowed.to_string(),
+        };
         self.allowed.read(text.trim()).map(Some).ok_or_else(bad)
     }
 }
@@ -191,11 +215,15 @@ impl Allowed {
         match self {
             Self::Whole { min, max } => {
                 let number = text.parse().ok()?;
-                (min..=max).contains(&number).then_some(Value::Whole(number))
+                (min..=max)
+                    .contains(&number)
+                    .then_some(Value::Whole(number))
             }
             Self::Decimal { min, max } => {
                 let number = text.parse().ok()?;
-                (min..=max).contains(&number).then_some(Value::Decimal(number))
+                (min..=max)
+                    .contains(&number)
+                    .then_some(Value::Decimal(number))
             }
             Self::Size { min, max } => {
                 let (width, height) = text.split_once(['x', 'X'])?;
@@ -203,7 +231,10 @@ impl Allowed {
                 let fits = (min..=max).contains(&width) && (min..=max).contains(&height);
                 fits.then_some(Value::Size(width, height))
             }
-            Self::Word(words) => words.iter().find(|&&word| word == text).map(|&word| Value::Word(word)),
+            Self::Word(words) => words
+                .iter()
+                .find(|&&word| word == text)
+                .map(|&word| Value::Word(word)),
         }
     }
 }
@@ -222,7 +253,9 @@ impl fmt::Display for Allowed {
 
 /// A number as one writes a length: `57.5`, but neither `1e3` nor `inf`.
 fn plain_number(text: &str) -> Option<f32> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
     if plain { text.parse().ok() } else { None }
 }
 
@@ -252,14 +285,26 @@ mod tests {
     fn alternatives_read_like_a_sentence() {
         assert_eq!(Allowed::Word(&["one"]).to_string(), "one");
         assert_eq!(Allowed::Word(&["one", "two"]).to_string(), "one or two");
-        assert_eq!(Allowed::Word(&["one", "two", "three"]).to_string(), "one, two or three");
+        assert_eq!(
+            Allowed::Word(&["one", "two", "three"]).to_string(),
+            "one, two or three"
+        );
     }
 
     #[test]
     fn a_length_is_written_with_digits_and_a_point() {
         assert_eq!(
             ["57.5", "10", ".5", "1e3", "inf", "", "-1", "1.2.3"].map(plain_number),
-            [Some(57.5), Some(10.0), Some(0.5), None, None, None, None, None]
+            [
+                Some(57.5),
+                Some(10.0),
+                Some(0.5),
+                None,
+                None,
+                None,
+                None,
+                None
+            ]
         );
     }
 }

@@ -1,7 +1,8 @@
 //! The host's half of the host protocol.
 //!
-//! Rooms are made on a thread of their own, so that a large map holds nobody up: neither the other rooms' ticks nor the
-//! next message. A `CloseRoom` that comes before the room is ready is kept until then.
+//! Rooms are made on a thread of their own, so that a large map holds nobody up: neither the other
+//! rooms' ticks nor the next message. A `CloseRoom` that comes before the room is ready is kept
+//! until then.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,8 +12,9 @@ use std::time::{Duration, Instant};
 use actix::Actor as _;
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
-    Admit, Beat, Configure, HostReady, HostStats, HostToWorld, LetGo, OpenRoom, RemovePlayer, RenamePlayer, Resume,
-    RoomHere, RoomLoad, RoomOpened, RoomSaved, Roster, Stay, WorldToHost, host_to_world, world_to_host,
+    Admit, Beat, Configure, HostReady, HostStats, HostToWorld, LetGo, OpenRoom, RemovePlayer,
+    RenamePlayer, Resume, RoomHere, RoomLoad, RoomOpened, RoomSaved, Roster, Stay, WorldToHost,
+    host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
 use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
@@ -29,7 +31,9 @@ use super::cpu::CpuMeter;
 use super::inlet::{Inbox, RoomInlet};
 use super::outlet::Outlet;
 use super::{HostConfig, Shared, unix_now_s};
-use crate::actor::{Close, Crossing, GameServer, HandOver, Muster, Remove, Rename, Retell, Setup, ticker};
+use crate::actor::{
+    Close, Crossing, GameServer, HandOver, Muster, Remove, Rename, Retell, Setup, ticker,
+};
 use crate::carrier::HostEnd;
 use crate::clock_thread::{Pulse, RoomClock};
 use crate::config::RoomConfig;
@@ -54,9 +58,11 @@ const DEAF_AFTER: Duration = Duration::from_secs(1);
 pub enum Ended {
     /// The WorldServer wished it.
     Drained,
-    /// This process was asked to end: the WorldServer has been told all that the rooms are, and goes on with them elsewhere.
+    /// This process was asked to end: the WorldServer has been told all that the rooms are, and
+    /// goes on with them elsewhere.
     HandedOver,
-    /// This process was stopped for so long that its rooms are somebody else's: nobody is to hear of them from here.
+    /// This process was stopped for so long that its rooms are somebody else's: nobody is to hear
+    /// of them from here.
     Stalled,
     /// The link broke, or the WorldServer is gone.
     LinkLost,
@@ -117,7 +123,10 @@ pub(super) async fn run(
     link: HostEnd,
     stop: &CancellationToken,
 ) -> Ended {
-    let HostEnd { mut commands, news: to_world } = link;
+    let HostEnd {
+        mut commands,
+        news: to_world,
+    } = link;
     let mut control = Control {
         shared,
         news: to_world,
@@ -130,17 +139,24 @@ pub(super) async fn run(
         cpu: CpuMeter::start(),
     };
     shared.lease(|lease| lease.connect(now()));
-    // What rooms have said to nobody is in what they say next. (And this is the first thing that is said.)
+    // What rooms have said to nobody is in what they say next. (And this is the first thing that is
+    // said.)
     while news.try_recv().is_ok() {}
-    control.forward(HostToWorld { body: Some(host_to_world::Body::Ready(control.ready())) });
+    control.forward(HostToWorld {
+        body: Some(host_to_world::Body::Ready(control.ready())),
+    });
     let ended = control.serve(news, &mut commands, stop).await;
     match ended {
         Ended::HandedOver => control.hand_over_all().await,
         Ended::Stalled => return ended,
         Ended::Drained => control.close_all(ErrorCode::Draining).await,
         // They are this host's for a while yet, and another WorldServer may go on with them.
-        Ended::LinkLost | Ended::Unserved if shared.lease(|lease| lease.is_given()) => control.making.abort_all(),
-        Ended::LinkLost | Ended::Unserved | Ended::Refused(_) => control.close_all(ErrorCode::HostDied).await,
+        Ended::LinkLost | Ended::Unserved if shared.lease(|lease| lease.is_given()) => {
+            control.making.abort_all()
+        }
+        Ended::LinkLost | Ended::Unserved | Ended::Refused(_) => {
+            control.close_all(ErrorCode::HostDied).await
+        }
     }
     // What rooms said last has a meaning only as long as the link holds.
     while let Ok(message) = news.try_recv() {
@@ -181,7 +197,8 @@ impl Control<'_> {
                     return self.lost();
                 },
                 Some(made) = self.making.join_next() => self.open(made.expect("making a room does not panic")),
-                // A WorldServer that has just been found is to know first that these rooms are its own.
+                // A WorldServer that has just been found is to know first that these rooms are its
+                // own.
                 () = stop.cancelled(), if self.leaving.is_none() && (self.is_configured || self.shared.rooms.is_empty()) => {
                     if !self.keep_rooms {
                         return self.lost();
@@ -189,7 +206,8 @@ impl Control<'_> {
                     if !self.shared.lease(|lease| lease.is_given()) {
                         return Ended::HandedOver;
                     }
-                    // One on another machine that has just died takes nothing over: it is to show first that it lives.
+                    // One on another machine that has just died takes nothing over: it is to show
+                    // first that it lives.
                     let number = self.shared.lease(|lease| lease.send(now()));
                     self.send_if_there_is_room(host_to_world::Body::Beat(Beat { number }));
                     self.leaving = Some(number);
@@ -211,7 +229,11 @@ impl Control<'_> {
     }
 
     fn lost(&self) -> Ended {
-        if self.is_configured { Ended::LinkLost } else { Ended::Unserved }
+        if self.is_configured {
+            Ended::LinkLost
+        } else {
+            Ended::Unserved
+        }
     }
 
     fn handle(&mut self, body: world_to_host::Body) -> Result<(), String> {
@@ -226,17 +248,51 @@ impl Control<'_> {
             | world_to_host::Body::Roster(_)) => {
                 self.of_player(body);
             }
-            world_to_host::Body::LetGo(LetGo { room, player, number }) => {
-                self.cross(room, Input::LetGo { player: PlayerId(player), number });
+            world_to_host::Body::LetGo(LetGo {
+                room,
+                player,
+                number,
+            }) => {
+                self.cross(
+                    room,
+                    Input::LetGo {
+                        player: PlayerId(player),
+                        number,
+                    },
+                );
             }
             world_to_host::Body::Stay(Stay { room, player }) => {
-                self.cross(room, Input::Stay { player: PlayerId(player) });
+                self.cross(
+                    room,
+                    Input::Stay {
+                        player: PlayerId(player),
+                    },
+                );
             }
-            world_to_host::Body::Admit(Admit { room, player, number, name, x, y, carried }) => {
+            world_to_host::Body::Admit(Admit {
+                room,
+                player,
+                number,
+                name,
+                x,
+                y,
+                carried,
+            }) => {
                 let at = Position::on_ground(x, y);
-                self.cross(room, Input::Admit { player: PlayerId(player), number, name, at, carried });
+                self.cross(
+                    room,
+                    Input::Admit {
+                        player: PlayerId(player),
+                        number,
+                        name,
+                        at,
+                        carried,
+                    },
+                );
             }
-            world_to_host::Body::Heard(heard) => self.shared.lease(|lease| lease.hear(now(), heard.number)),
+            world_to_host::Body::Heard(heard) => {
+                self.shared.lease(|lease| lease.hear(now(), heard.number))
+            }
             world_to_host::Body::Kept(kept) => self.note_kept(kept.serial),
             world_to_host::Body::Drain(_) => {}
         }
@@ -268,18 +324,29 @@ impl Control<'_> {
                 configure.version
             ));
         }
-        let verifier = TicketVerifier::new(&configure.ticket_key)
-            .ok_or_else(|| "the WorldServer's ticket key is not an Ed25519 public key".to_owned())?;
-        let mut tickets = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        let verifier = TicketVerifier::new(&configure.ticket_key).ok_or_else(|| {
+            "the WorldServer's ticket key is not an Ed25519 public key".to_owned()
+        })?;
+        let mut tickets = self
+            .shared
+            .tickets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         // One of the same key knows which tickets were used and which are void.
-        if tickets.as_ref().is_none_or(|before| !before.has_same_key(&verifier)) {
+        if tickets
+            .as_ref()
+            .is_none_or(|before| !before.has_same_key(&verifier))
+        {
             *tickets = Some(verifier);
         }
         drop(tickets);
         self.is_configured = true;
-        self.shared.stalls.guard(Duration::from_millis(configure.silence_ms.into()));
+        self.shared
+            .stalls
+            .guard(Duration::from_millis(configure.silence_ms.into()));
         (self.grace_ms, self.keep_rooms) = (configure.grace_ms, configure.keep_rooms);
-        self.shared.lease(|lease| lease.begin(now(), Duration::from_millis(configure.lease_ms.into())));
+        self.shared
+            .lease(|lease| lease.begin(now(), Duration::from_millis(configure.lease_ms.into())));
         for inlet in &self.shared.rooms {
             inlet.post(Retell);
         }
@@ -311,7 +378,12 @@ impl Control<'_> {
             grace_ms: self.grace_ms,
             parameters: order.parameters.into_iter().collect(),
         };
-        let resume = order.resume.map(|resume| (RoomClock::showing(GameTime::from_micros(resume.now_us)), resume));
+        let resume = order.resume.map(|resume| {
+            (
+                RoomClock::showing(GameTime::from_micros(resume.now_us)),
+                resume,
+            )
+        });
         let (shared, keep) = (Arc::clone(self.shared), self.keep_rooms);
         self.making.spawn_blocking(move || Made {
             room,
@@ -324,17 +396,27 @@ impl Control<'_> {
         let rooms = self.shared.rooms.len() + self.pending.len();
         let capacity = self.shared.config.capacity;
         if self.shared.rooms.contains_key(&room) || self.pending.contains_key(&room) {
-            return Err(codes::error(ErrorCode::AlreadyRunning, "the room runs already"));
+            return Err(codes::error(
+                ErrorCode::AlreadyRunning,
+                "the room runs already",
+            ));
         }
         if rooms >= capacity as usize {
-            return Err(codes::error(ErrorCode::NoHostAvailable, format!("this host holds {capacity} rooms at most")));
+            return Err(codes::error(
+                ErrorCode::NoHostAvailable,
+                format!("this host holds {capacity} rooms at most"),
+            ));
         }
         Ok(())
     }
 
     /// A room is made, or could not be.
     fn open(&mut self, made: Made) {
-        let Made { room, incarnation, result } = made;
+        let Made {
+            room,
+            incarnation,
+            result,
+        } = made;
         let Pending { unwanted, late } = self.pending.remove(&room).unwrap_or_default();
         match result {
             Err(error) => self.opened(room, Some(error)),
@@ -358,9 +440,17 @@ impl Control<'_> {
     fn opened(&self, room: RoomId, error: Option<Error>) {
         match &error {
             None => tracing::info!(room = room.0, "room opened"),
-            Some(error) => tracing::warn!(room = room.0, code = error.name, "room not opened: {}", error.message),
+            Some(error) => tracing::warn!(
+                room = room.0,
+                code = error.name,
+                "room not opened: {}",
+                error.message
+            ),
         }
-        self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: room.0, error }));
+        self.tell(host_to_world::Body::RoomOpened(RoomOpened {
+            room: room.0,
+            error,
+        }));
     }
 
     fn close(&mut self, room: RoomId, reason: ErrorCode) {
@@ -375,7 +465,13 @@ impl Control<'_> {
 
     fn void_tickets(&self, order: &RemovePlayer) {
         let (room, player) = (RoomId(order.room), PlayerId(order.player));
-        if let Some(verifier) = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(verifier) = self
+            .shared
+            .tickets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+        {
             verifier.void(unix_now_s(), room, player, order.void_tickets_until);
         }
     }
@@ -385,22 +481,47 @@ impl Control<'_> {
             world_to_host::Body::RemovePlayer(order) => {
                 if let Some(inlet) = self.shared.rooms.get(&RoomId(order.room)) {
                     let (player, reason) = (PlayerId(order.player), order.reason());
-                    inlet.post(Remove { player, reason, void_tickets_until: order.void_tickets_until });
+                    inlet.post(Remove {
+                        player,
+                        reason,
+                        void_tickets_until: order.void_tickets_until,
+                    });
                 }
             }
             world_to_host::Body::RenamePlayer(RenamePlayer { room, player, name }) => {
                 if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
-                    inlet.post(Rename { player: PlayerId(player), name });
+                    inlet.post(Rename {
+                        player: PlayerId(player),
+                        name,
+                    });
                 }
             }
-            world_to_host::Body::Roster(Roster { room, members, void_tickets_until }) => {
+            world_to_host::Body::Roster(Roster {
+                room,
+                members,
+                void_tickets_until,
+            }) => {
                 let members = members.unwrap_or_default();
-                if let Some(tickets) = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                if let Some(tickets) = self
+                    .shared
+                    .tickets
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .as_mut()
+                {
                     let sit = members.members.iter().map(|member| PlayerId(member.player));
-                    tickets.void_all_but(unix_now_s(), RoomId(room), sit.collect(), void_tickets_until);
+                    tickets.void_all_but(
+                        unix_now_s(),
+                        RoomId(room),
+                        sit.collect(),
+                        void_tickets_until,
+                    );
                 }
                 if let Some(inlet) = self.shared.rooms.get(&RoomId(room)) {
-                    inlet.post(Muster { members, void_tickets_until });
+                    inlet.post(Muster {
+                        members,
+                        void_tickets_until,
+                    });
                 }
             }
             _ => {}
@@ -413,11 +534,15 @@ impl Control<'_> {
         }
     }
 
-    /// Stops all rooms between two ticks, and says what they are. Their players are told nothing: they go on elsewhere.
+    /// Stops all rooms between two ticks, and says what they are. Their players are told nothing:
+    /// they go on elsewhere.
     async fn hand_over_all(&mut self) {
         self.making.abort_all();
         let rooms: Vec<RoomId> = self.shared.rooms.iter().map(|entry| *entry.key()).collect();
-        let actors: Vec<_> = rooms.iter().filter_map(|room| self.shared.rooms.remove(room)).collect();
+        let actors: Vec<_> = rooms
+            .iter()
+            .filter_map(|room| self.shared.rooms.remove(room))
+            .collect();
         let told = actors.iter().map(|(_, inlet)| inlet.actor.send(HandOver));
         let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
         tracing::info!(rooms = actors.len(), "all rooms are handed over");
@@ -435,20 +560,33 @@ impl Control<'_> {
 
     /// What newer ones make up for: figures, signs of life.
     fn send_if_there_is_room(&self, body: host_to_world::Body) {
-        if self.news.try_send(HostToWorld { body: Some(body) }).is_err() {
+        if self
+            .news
+            .try_send(HostToWorld { body: Some(body) })
+            .is_err()
+        {
             self.shared.counters.dropped(Drop::StatsFull);
         }
     }
 
     fn stats(&mut self) -> HostStats {
         let rooms = &self.shared.rooms;
-        let tickets = self.shared.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        let tickets = self
+            .shared
+            .tickets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         HostStats {
             rooms: rooms.len() as u32,
             players: rooms.iter().map(|inlet| inlet.players()).sum(),
             tickets_refused: tickets
                 .as_ref()
-                .map(|verifier| verifier.refused().map(|(reason, count)| (reason.name().to_owned(), count)).collect())
+                .map(|verifier| {
+                    verifier
+                        .refused()
+                        .map(|(reason, count)| (reason.name().to_owned(), count))
+                        .collect()
+                })
                 .unwrap_or_default(),
             cpu_permille: self.cpu.permille(),
             room_loads: self.room_loads(),
@@ -458,14 +596,21 @@ impl Control<'_> {
 
     /// Of the rooms that have most to bear.
     fn room_loads(&self) -> Vec<RoomLoad> {
-        let loads = self.shared.rooms.iter().map(|inlet| (*inlet.key(), inlet.load()));
-        let mut loads: Vec<_> = loads.filter(|(_, regions)| !regions.loads.is_empty()).collect();
+        let loads = self
+            .shared
+            .rooms
+            .iter()
+            .map(|inlet| (*inlet.key(), inlet.load()));
+        let mut loads: Vec<_> = loads
+            .filter(|(_, regions)| !regions.loads.is_empty())
+            .collect();
         loads.sort_by_key(|(room, regions)| {
             let total = regions.total();
             (std::cmp::Reverse((total.changes, total.objects)), *room)
         });
         loads.truncate(MOST_LOADS);
-        let figures = |regions: &Regions, of: fn(&Load) -> u32| regions.loads.iter().map(of).collect();
+        let figures =
+            |regions: &Regions, of: fn(&Load) -> u32| regions.loads.iter().map(of).collect();
         let said = loads.iter().map(|(room, regions)| RoomLoad {
             room: room.0,
             columns: regions.columns.into(),
@@ -489,7 +634,12 @@ impl Control<'_> {
             key: config.key.clone(),
             cores: self.shared.arbiters.len() as u32,
             instance: self.shared.instance.to_vec(),
-            rooms: self.shared.rooms.iter().map(|entry| room_here(*entry.key(), entry.value())).collect(),
+            rooms: self
+                .shared
+                .rooms
+                .iter()
+                .map(|entry| room_here(*entry.key(), entry.value()))
+                .collect(),
             build: config.build.clone(),
         }
     }
@@ -505,18 +655,26 @@ impl Control<'_> {
 }
 
 fn room_here(room: RoomId, inlet: &RoomInlet) -> RoomHere {
-    RoomHere { room: room.0, incarnation: inlet.incarnation }
+    RoomHere {
+        room: room.0,
+        incarnation: inlet.incarnation,
+    }
 }
 
 pub(super) async fn close_all(shared: &Shared, reason: ErrorCode) {
     let rooms: Vec<RoomId> = shared.rooms.iter().map(|entry| *entry.key()).collect();
-    let actors: Vec<_> = rooms.iter().filter_map(|room| shared.rooms.remove(room)).collect();
-    let told = actors.iter().map(|(_, inlet)| inlet.actor.send(Close(reason)));
+    let actors: Vec<_> = rooms
+        .iter()
+        .filter_map(|room| shared.rooms.remove(room))
+        .collect();
+    let told = actors
+        .iter()
+        .map(|(_, inlet)| inlet.actor.send(Close(reason)));
     let _ = tokio::time::timeout(DRAIN_WITHIN, futures_util::future::join_all(told)).await;
 }
 
-/// Drops what rooms say while there is no link: the next one begins with all that they are. (A player who leaves meanwhile is in the lobby's
-/// room until the grace period is over.)
+/// Drops what rooms say while there is no link: the next one begins with all that they are. (A
+/// player who leaves meanwhile is in the lobby's room until the grace period is over.)
 pub(super) async fn drop_news(news: &mut mpsc::Receiver<HostToWorld>) {
     while news.recv().await.is_some() {}
 }
@@ -526,8 +684,8 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Everything about a new room that takes time: its first tick, at room time zero, puts up the world; or it goes on where it was
-/// elsewhere. The game's code may panic here too.
+/// Everything about a new room that takes time: its first tick, at room time zero, puts up the
+/// world; or it goes on where it was elsewhere. The game's code may panic here too.
 fn make_room(
     shared: &Shared,
     header: &Header,
@@ -537,50 +695,110 @@ fn make_room(
     catch_unwind(AssertUnwindSafe(|| {
         let (config, game) = shared.registry.prepare(header)?;
         let HostConfig { trace, record, .. } = &shared.config;
-        let config = RoomConfig { trace: trace.is_some(), ..config };
+        let config = RoomConfig {
+            trace: trace.is_some(),
+            ..config
+        };
         // A recording begins with the beginning.
         let record = record.as_deref().filter(|_| resume.is_none());
         let (mut room, clock) = match resume {
             None => (Room::new(config, game), None),
             Some((clock, resume)) => {
-                let room = take_up(config, game, || clock.now(), &resume)
-                    .map_err(|bad| codes::error(ErrorCode::ServerError, format!("the room can't go on here: {bad}")))?;
+                let room = take_up(config, game, || clock.now(), &resume).map_err(|bad| {
+                    codes::error(
+                        ErrorCode::ServerError,
+                        format!("the room can't go on here: {bad}"),
+                    )
+                })?;
                 (room, Some(clock))
             }
         };
         let lost = Arc::clone(&shared.counters);
-        let mut files = RoomFiles::open(trace.as_deref(), record, header, &room, lost).map_err(|error| {
-            codes::error(ErrorCode::ServerError, format!("the room's files can't be made: {error}"))
-        })?;
+        let mut files =
+            RoomFiles::open(trace.as_deref(), record, header, &room, lost).map_err(|error| {
+                codes::error(
+                    ErrorCode::ServerError,
+                    format!("the room's files can't be made: {error}"),
+                )
+            })?;
         if clock.is_none() {
             files.record(GameTime::ZERO, &[]);
             room.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
         }
         files.trace(room.trace());
-        let (keeper, first) = keep.then(|| Keeper::of(RoomId(header.room), &room)).flatten().unzip();
-        Ok(Box::new(Parts { room, files, capacity: header.capacity, clock, keeper, first: first.flatten() }))
+        let (keeper, first) = keep
+            .then(|| Keeper::of(RoomId(header.room), &room))
+            .flatten()
+            .unzip();
+        Ok(Box::new(Parts {
+            room,
+            files,
+            capacity: header.capacity,
+            clock,
+            keeper,
+            first: first.flatten(),
+        }))
     }))
-    .unwrap_or_else(|_| Err(codes::error(ErrorCode::ServerError, "the game's code panicked while the room was made")))
+    .unwrap_or_else(|_| {
+        Err(codes::error(
+            ErrorCode::ServerError,
+            "the game's code panicked while the room was made",
+        ))
+    })
 }
 
-/// Gives a room its actor and lets players in. It ticks from the moment at which the returned call is made.
+/// Gives a room its actor and lets players in. It ticks from the moment at which the returned call
+/// is made.
 fn place(shared: &Arc<Shared>, id: RoomId, incarnation: u32, parts: Parts) -> impl FnOnce() {
-    let Parts { room, files, capacity, clock, keeper, .. } = parts;
-    let (clock, pulse) = (clock.unwrap_or_else(RoomClock::start), Arc::new(Pulse::default()));
+    let Parts {
+        room,
+        files,
+        capacity,
+        clock,
+        keeper,
+        ..
+    } = parts;
+    let (clock, pulse) = (
+        clock.unwrap_or_else(RoomClock::start),
+        Arc::new(Pulse::default()),
+    );
     let (tick_hz, last) = (room.config().tick_hz, room.last_tick().unwrap_or_default());
     let place = shared.place_room();
     let arbiter = place.arbiter.clone();
     let (inbox, outlet) = (
         Arc::new(Inbox::default()),
-        Outlet::new(Arc::clone(&shared.counters), shared.gate(), Arc::clone(&shared.stalls)),
+        Outlet::new(
+            Arc::clone(&shared.counters),
+            shared.gate(),
+            Arc::clone(&shared.stalls),
+        ),
     );
     let actor = GameServer::start_in_arbiter(&arbiter, {
         let (shared, pulse, inbox) = (Arc::clone(shared), Arc::clone(&pulse), Arc::clone(&inbox));
         move |_| {
-            GameServer::new(Setup { id, capacity, room, files, keeper, clock, pulse, place, inbox, outlet, shared })
+            GameServer::new(Setup {
+                id,
+                capacity,
+                room,
+                files,
+                keeper,
+                clock,
+                pulse,
+                place,
+                inbox,
+                outlet,
+                shared,
+            })
         }
     });
-    let inlet = RoomInlet::new(actor.clone(), clock, inbox, incarnation, capacity, Arc::clone(&shared.counters));
+    let inlet = RoomInlet::new(
+        actor.clone(),
+        clock,
+        inbox,
+        incarnation,
+        capacity,
+        Arc::clone(&shared.counters),
+    );
     shared.rooms.insert(id, Arc::new(inlet));
     let clock_thread = shared.clock_thread.clone();
     move || clock_thread.add(clock, tick_hz, last, pulse, ticker(actor))

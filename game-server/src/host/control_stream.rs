@@ -1,7 +1,8 @@
 //! The host's half of a game connection's control stream.
 //!
-//! Messages for one client come out of a bounded queue and go to the stream, in order; after the last one the connection is
-//! closed with its code. A client that does not read is closed with `slow_reader`.
+//! Messages for one client come out of a bounded queue and go to the stream, in order; after the
+//! last one the connection is closed with its code. A client that does not read is closed with
+//! `slow_reader`.
 
 use std::time::Duration;
 
@@ -14,15 +15,15 @@ use tokio::time::timeout;
 
 use crate::logic::done::Done;
 
-/// Control messages that may wait for one client. A game connection sees two or three in its life; more than this
-/// means that the client does not read, and it is closed.
+/// Control messages that may wait for one client. A game connection sees two or three in its life;
+/// more than this means that the client does not read, and it is closed.
 pub(crate) const QUEUE: usize = 16;
 
 /// How long a message may take into the stream before the client counts as one that does not read.
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long the last message may take to reach the client, and the client to close the connection by itself. A close
-/// by this end may overtake what the client has not read yet.
+/// How long the last message may take to reach the client, and the client to close the connection
+/// by itself. A close by this end may overtake what the client has not read yet.
 const LAST_WITHIN: Duration = Duration::from_millis(500);
 
 /// Something to tell a client.
@@ -35,17 +36,29 @@ pub(crate) enum Control {
 
 /// "You are out of the game."
 pub(crate) fn out(reason: ErrorCode, message: &str) -> game_to_client::Body {
-    game_to_client::Body::Out(Out { reason: reason.into(), message: message.into() })
+    game_to_client::Body::Out(Out {
+        reason: reason.into(),
+        message: message.into(),
+    })
 }
 
 /// Which commands were carried out.
 pub(crate) fn commands(done: Done) -> Commands {
     let (newest, bits, doubled) = done.parts();
-    Commands { newest, latest: bits as u64, before: (bits >> 64) as u64, doubled }
+    Commands {
+        newest,
+        latest: bits as u64,
+        before: (bits >> 64) as u64,
+        doubled,
+    }
 }
 
 /// Writes what comes through `queue` until the last message or the end of the connection.
-pub(crate) async fn write(connection: Connection, mut stream: SendStream, mut queue: mpsc::Receiver<Control>) {
+pub(crate) async fn write(
+    connection: Connection,
+    mut stream: SendStream,
+    mut queue: mpsc::Receiver<Control>,
+) {
     while let Some(control) = queue.recv().await {
         let (message, last) = match control {
             Control::Message(message) => (message, None),
@@ -63,7 +76,12 @@ pub(crate) async fn write(connection: Connection, mut stream: SendStream, mut qu
 }
 
 /// Writes one last message and closes the connection.
-pub(crate) async fn refuse(connection: &Connection, mut stream: SendStream, message: &GameToClient, code: ErrorCode) {
+pub(crate) async fn refuse(
+    connection: &Connection,
+    mut stream: SendStream,
+    message: &GameToClient,
+    code: ErrorCode,
+) {
     if let Ok(Ok(())) = timeout(WRITE_WITHIN, stream.write_all(&encode_frame(message))).await {
         part(connection, stream, code).await;
     } else {
@@ -78,7 +96,8 @@ async fn part(connection: &Connection, mut stream: SendStream, code: ErrorCode) 
     close(connection, code);
 }
 
-/// Closes at once: QUIC's application error code is the error code's number, the reason is its name.
+/// Closes at once: QUIC's application error code is the error code's number, the reason is its
+/// name.
 pub(crate) fn close(connection: &Connection, code: ErrorCode) {
     connection.close(VarInt::from_u32(code as u32), codes::name(code).as_bytes());
 }

@@ -1,7 +1,8 @@
 //! What a host counts, for `HostStats`.
 //!
-//! Rooms and connections on many threads add; once a second the host reads. Each counter is a plain sum since the host
-//! began; none of them orders anything, so all accesses are relaxed. Cost: an atomic addition.
+//! Rooms and connections on many threads add; once a second the host reads. Each counter is a plain
+//! sum since the host began; none of them orders anything, so all accesses are relaxed. Cost: an
+//! atomic addition.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,7 +167,9 @@ impl Counters {
 
     /// Adds what a room has counted since it last reported `before`.
     pub(crate) fn advance(&self, before: &RoomStats, now: &RoomStats) {
-        let add = |to: &AtomicU64, from: u64, until: u64| to.fetch_add(until.saturating_sub(from), Relaxed);
+        let add = |to: &AtomicU64, from: u64, until: u64| {
+            to.fetch_add(until.saturating_sub(from), Relaxed)
+        };
         add(&self.datagrams_in, before.datagrams_in, now.datagrams_in);
         add(&self.datagrams_out, before.datagrams_out, now.datagrams_out);
         add(&self.bytes_in, before.bytes_in, now.bytes_in);
@@ -177,11 +180,24 @@ impl Counters {
         add(&self.late_events, before.late_events, now.late_events);
         add(&self.commands, before.commands, now.commands);
         add(&self.commands_refused, before.refused, now.refused);
-        self.amplification_permille.fetch_max(now.amplification_permille, Relaxed);
+        self.amplification_permille
+            .fetch_max(now.amplification_permille, Relaxed);
         add(&self.malformed, before.malformed, now.malformed);
-        add(&self.over_rate, before.commands_over_rate, now.commands_over_rate);
-        add(&self.notices_dropped, before.notices_dropped, now.notices_dropped);
-        let named = self.bits.iter().zip(&BITS).chain(self.encodings.iter().zip(&ENCODINGS));
+        add(
+            &self.over_rate,
+            before.commands_over_rate,
+            now.commands_over_rate,
+        );
+        add(
+            &self.notices_dropped,
+            before.notices_dropped,
+            now.notices_dropped,
+        );
+        let named = self
+            .bits
+            .iter()
+            .zip(&BITS)
+            .chain(self.encodings.iter().zip(&ENCODINGS));
         for (sum, (_, of)) in named.chain(self.poses.iter().zip(&POSES)) {
             add(sum, of(before), of(now));
         }
@@ -206,7 +222,11 @@ impl Counters {
             commands_refused: self.commands_refused.load(Relaxed),
             amplification_permille: self.amplification_permille.swap(0, Relaxed),
             ticks_skipped: self.ticks_skipped.load(Relaxed),
-            tick_buckets: self.tick_buckets.iter().map(|bucket| bucket.load(Relaxed)).collect(),
+            tick_buckets: self
+                .tick_buckets
+                .iter()
+                .map(|bucket| bucket.load(Relaxed))
+                .collect(),
             tick_seconds_sum: self.tick_micros.load(Relaxed) as f64 / 1e6,
             drops: self.read_drops().into_iter().collect(),
             bits: read_named(&self.bits, &BITS),
@@ -218,18 +238,37 @@ impl Counters {
 
     /// Reasons that never occurred are listed too: a graph should show a zero and not a gap.
     fn read_drops(&self) -> BTreeMap<String, u64> {
-        let mut drops: BTreeMap<String, u64> =
-            Drop::ALL.iter().map(|&(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed))).collect();
-        drops.insert("game_datagrams/malformed".into(), self.malformed.load(Relaxed));
-        drops.insert("game_commands/rate_limited".into(), self.over_rate.load(Relaxed));
-        drops.insert("game_notices/full".into(), self.notices_dropped.load(Relaxed));
-        drops.extend(self.door.drops().map(|(name, count)| (name.to_owned(), count)));
+        let mut drops: BTreeMap<String, u64> = Drop::ALL
+            .iter()
+            .map(|&(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed)))
+            .collect();
+        drops.insert(
+            "game_datagrams/malformed".into(),
+            self.malformed.load(Relaxed),
+        );
+        drops.insert(
+            "game_commands/rate_limited".into(),
+            self.over_rate.load(Relaxed),
+        );
+        drops.insert(
+            "game_notices/full".into(),
+            self.notices_dropped.load(Relaxed),
+        );
+        drops.extend(
+            self.door
+                .drops()
+                .map(|(name, count)| (name.to_owned(), count)),
+        );
         drops
     }
 }
 
 fn read_named(counters: &[AtomicU64], names: &[Named]) -> BTreeMap<String, u64> {
-    counters.iter().zip(names).map(|(count, (name, _))| ((*name).to_owned(), count.load(Relaxed))).collect()
+    counters
+        .iter()
+        .zip(names)
+        .map(|(count, (name, _))| ((*name).to_owned(), count.load(Relaxed)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -271,8 +310,16 @@ mod tests {
     #[test]
     fn a_room_adds_only_what_is_new() {
         let counters = Counters::default();
-        let first = RoomStats { enters: 3, bytes_out: 1_000, ..RoomStats::default() };
-        let second = RoomStats { enters: 5, bytes_out: 1_500, ..RoomStats::default() };
+        let first = RoomStats {
+            enters: 3,
+            bytes_out: 1_000,
+            ..RoomStats::default()
+        };
+        let second = RoomStats {
+            enters: 5,
+            bytes_out: 1_500,
+            ..RoomStats::default()
+        };
         counters.advance(&RoomStats::default(), &first);
         counters.advance(&first, &second);
         let stats = counters.read();
@@ -289,6 +336,9 @@ mod tests {
         assert_eq!(stats.tick_buckets.last(), Some(&1));
         assert!((stats.tick_seconds_sum - 2.0001).abs() < 1e-9);
         let max_us = |figures: Option<TickFigures>| figures.map(|figures| figures.max_us);
-        assert_eq!((max_us(stats.recent_work), max_us(stats.recent_lateness)), (Some(2_000_000), Some(3_000)));
+        assert_eq!(
+            (max_us(stats.recent_work), max_us(stats.recent_lateness)),
+            (Some(2_000_000), Some(3_000))
+        );
     }
 }

@@ -4,7 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Ticks a second of the times in `/proc`: fixed at 100 towards programs, whatever the kernel counts in.
+/// Ticks a second of the times in `/proc`: fixed at 100 towards programs, whatever the kernel
+/// counts in.
 const TICKS_PER_S: u64 = 100;
 
 /// Remembers the last reading.
@@ -18,24 +19,32 @@ impl CpuMeter {
     /// Begins to measure.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn start() -> Self {
-        Self { used: process_time(), at: Instant::now() }
+        Self {
+            used: process_time(),
+            at: Instant::now(),
+        }
     }
 
     /// The share of one core since the last call.
     #[expect(clippy::disallowed_methods, reason = "a shell's clock")]
     pub(crate) fn permille(&mut self) -> u32 {
         let (used, at) = (process_time(), Instant::now());
-        let share = used.saturating_sub(self.used).as_secs_f64() / at.duration_since(self.at).as_secs_f64().max(1e-3);
+        let share = used.saturating_sub(self.used).as_secs_f64()
+            / at.duration_since(self.at).as_secs_f64().max(1e-3);
         (self.used, self.at) = (used, at);
         (share * 1_000.0).round() as u32
     }
 }
 
 fn process_time() -> Duration {
-    std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| parse(&stat)).unwrap_or_default()
+    std::fs::read_to_string("/proc/self/stat")
+        .ok()
+        .and_then(|stat| parse(&stat))
+        .unwrap_or_default()
 }
 
-/// User and system time are fields 14 and 15; the second field is the program's name, which may hold anything.
+/// User and system time are fields 14 and 15; the second field is the program's name, which may
+/// hold anything.
 fn parse(stat: &str) -> Option<Duration> {
     let after_name = stat.rsplit_once(')')?.1;
     let mut fields = after_name.split_ascii_whitespace().skip(11);

@@ -1,5 +1,5 @@
-//! What connections need of a room: the way to its actor, its clock, a number for each new client; and the
-//! queue between the connections' readers and the room.
+//! What connections need of a room: the way to its actor, its clock, a number for each new client;
+//! and the queue between the connections' readers and the room.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,12 +15,12 @@ use crate::clock_thread::RoomClock;
 use crate::host::counters::{Counters, Drop};
 use crate::network::loads::Regions;
 
-/// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second, fifty times what a
-/// client sends. What is beyond it goes, as if the path had lost it.
+/// Datagrams that a client may send between two ticks. At 20 ticks a second this is 1,280 a second,
+/// fifty times what a client sends. What is beyond it goes, as if the path had lost it.
 const SHARE: u32 = 64;
 
-/// Messages about a room's players that may wait for the room. Only a room that is stuck for good takes none for so long;
-/// then new ones are dropped, since nothing could be done about them.
+/// Messages about a room's players that may wait for the room. Only a room that is stuck for good
+/// takes none for so long; then new ones are dropped, since nothing could be done about them.
 const POSTS: usize = 4_096;
 
 /// The way into a room.
@@ -67,8 +67,8 @@ impl RoomInlet {
         ClientId(self.next_client.fetch_add(1, Relaxed))
     }
 
-    /// Sends a message without waiting for the room: when its mailbox is full a task waits in its place. The order of messages
-    /// that find room is kept.
+    /// Sends a message without waiting for the room: when its mailbox is full a task waits in its
+    /// place. The order of messages that find room is kept.
     pub(crate) fn post<M>(&self, message: M)
     where
         M: Message<Result = ()> + Send + 'static,
@@ -89,7 +89,10 @@ impl RoomInlet {
 
     /// What the parts of the map cost, about a second ago.
     pub(crate) fn load(&self) -> Regions {
-        self.load.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.load
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(crate) fn set_load(&self, load: Regions) {
@@ -109,10 +112,11 @@ impl RoomInlet {
 /// A datagram, from whom it is, and the room's time at its arrival.
 pub(crate) type Arrived = (ClientId, GameTime, Bytes);
 
-/// What has arrived for a room since its last tick, in that order: at most [`SHARE`] datagrams of each client.
+/// What has arrived for a room since its last tick, in that order: at most [`SHARE`] datagrams of
+/// each client.
 ///
-/// One queue for all: what a thousand readers write lies side by side, and the room takes it in one go. The lock is held for
-/// an append or a swap.
+/// One queue for all: what a thousand readers write lies side by side, and the room takes it in one
+/// go. The lock is held for an append or a swap.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     waiting: Mutex<Waiting>,
@@ -138,7 +142,12 @@ pub(crate) struct Slot {
 impl Inbox {
     /// A way in.
     pub(crate) fn slot(self: &Arc<Self>, client: ClientId) -> Slot {
-        Slot { inbox: Arc::clone(self), client, used: 0, taken: 0 }
+        Slot {
+            inbox: Arc::clone(self),
+            client,
+            used: 0,
+            taken: 0,
+        }
     }
 
     /// Exchanges what has arrived for `empty`, so that both keep their memory.
@@ -180,15 +189,23 @@ mod tests {
         let taken = |inbox: &Inbox| {
             let mut datagrams = Vec::new();
             inbox.swap(&mut datagrams);
-            datagrams.iter().map(|(client, _, bytes)| (client.0, bytes[0])).collect::<Vec<_>>()
+            datagrams
+                .iter()
+                .map(|(client, _, bytes)| (client.0, bytes[0]))
+                .collect::<Vec<_>>()
         };
         let said = |byte: u8| Bytes::from(vec![byte]);
-        let heard = (0..200).filter(|_| loud.push(GameTime::ZERO, said(7))).count();
+        let heard = (0..200)
+            .filter(|_| loud.push(GameTime::ZERO, said(7)))
+            .count();
         assert_eq!(heard, SHARE as usize);
         assert!(calm.push(GameTime::ZERO, said(8)));
         let first = taken(&inbox);
         assert_eq!((first.len(), first[0], first[64]), (65, (1, 7), (2, 8)));
-        assert!(loud.push(GameTime::ZERO, said(9)), "a share is for one tick");
+        assert!(
+            loud.push(GameTime::ZERO, said(9)),
+            "a share is for one tick"
+        );
         assert_eq!(taken(&inbox), [(1, 9)]);
         assert_eq!(taken(&inbox), []);
     }

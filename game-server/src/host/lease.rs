@@ -1,9 +1,10 @@
 //! How long a host may serve players without a word from its WorldServer.
 //!
-//! Signs of life that were sent and those that were heard go in, a time comes out: until then whatever was given to this host is still its own.
-//! Counted from the *sending* of the newest one that was heard, by this host's own clock: so the WorldServer, which gives rooms away only
-//! when it has heard nothing for longer than the lease, always does so later, however late its answers come. A process that was stopped and
-//! wakes up finds its lease over before it says anything.
+//! Signs of life that were sent and those that were heard go in, a time comes out: until then
+//! whatever was given to this host is still its own. Counted from the *sending* of the newest one
+//! that was heard, by this host's own clock: so the WorldServer, which gives rooms away only when
+//! it has heard nothing for longer than the lease, always does so later, however late its answers
+//! come. A process that was stopped and wakes up finds its lease over before it says anything.
 //!
 //! Source: C. Gray, D. Cheriton: Leases (SOSP 1989), sections 2 and 5.
 
@@ -25,7 +26,8 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// A new link, on which the WorldServer has just been heard; on an earlier one it may have been.
+    /// A new link, on which the WorldServer has just been heard; on an earlier one it may have
+    /// been.
     pub(crate) fn begin(&mut self, now: Instant, length: Duration) {
         self.length = length;
         self.sent.clear();
@@ -35,7 +37,8 @@ impl Lease {
         }
     }
 
-    /// Another link, to a WorldServer that has not said how long the lease is; until then it is as long as before.
+    /// Another link, to a WorldServer that has not said how long the lease is; until then it is as
+    /// long as before.
     pub(crate) fn connect(&mut self, now: Instant) {
         self.begin(now, self.length);
     }
@@ -119,7 +122,10 @@ mod tests {
     fn a_host_that_ends_with_its_link_has_none() {
         let (mut lease, begin) = (Lease::default(), start());
         lease.begin(begin, Duration::ZERO);
-        assert_eq!((lease.until(), lease.silence(begin + ms(9_000))), (None, Duration::ZERO));
+        assert_eq!(
+            (lease.until(), lease.silence(begin + ms(9_000))),
+            (None, Duration::ZERO)
+        );
     }
 
     fn ms(millis: u64) -> Duration {

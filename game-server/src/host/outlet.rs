@@ -1,15 +1,18 @@
 //! The way of a room's datagrams to its clients' connections.
 //!
-//! A room's tick puts datagrams in, one after the other; [`Outlet::flush`] hands them over as one batch; a task of the network's
-//! runtime gives them to the connections. So a room's thread takes no connection's lock and wakes no task but one a tick.
-//! (Waking each connection from another thread costs a locked queue and, with both threads on one core, a change of threads.)
+//! A room's tick puts datagrams in, one after the other; [`Outlet::flush`] hands them over as one
+//! batch; a task of the network's runtime gives them to the connections. So a room's thread takes
+//! no connection's lock and wakes no task but one a tick. (Waking each connection from another
+//! thread costs a locked queue and, with both threads on one core, a change of threads.)
 //!
-//! The task gives way after every [`PART`] datagrams: their connections then write their packets at once, while what they need is still
-//! in the processor's cache, and the first client need not wait for the last one's datagram.
+//! The task gives way after every [`PART`] datagrams: their connections then write their packets at
+//! once, while what they need is still in the processor's cache, and the first client need not wait
+//! for the last one's datagram.
 //!
-//! What always holds: a client's datagrams keep their order, and leave only after what the WorldServer is told of their tick, and while this
-//! host's lease lasts. Bounds: a tick's datagrams, [`BATCHES`] times; then the
-//! newest batch goes, as if the path had lost it. Cost: one allocation a tick.
+//! What always holds: a client's datagrams keep their order, and leave only after what the
+//! WorldServer is told of their tick, and while this host's lease lasts. Bounds: a tick's
+//! datagrams, [`BATCHES`] times; then the newest batch goes, as if the path had lost it. Cost: one
+//! allocation a tick.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,8 +24,8 @@ use tokio::sync::{mpsc, watch};
 use super::StallGuard;
 use super::counters::{Counters, Drop};
 
-/// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor for two ticks; what
-/// would leave then is old.
+/// Ticks whose datagrams may wait for the network. More wait only when its threads get no processor
+/// for two ticks; what would leave then is old.
 const BATCHES: usize = 2;
 
 /// Datagrams between two pauses: some tens of microseconds of work.
@@ -47,7 +50,10 @@ impl Outlet {
     pub(crate) fn new(counters: Arc<Counters>, gate: Gate, stalls: Arc<StallGuard>) -> Self {
         let (batches, to_send) = mpsc::channel(BATCHES);
         tokio::spawn(carry(to_send, gate, stalls, counters));
-        Self { batch: Vec::new(), batches }
+        Self {
+            batch: Vec::new(),
+            batches,
+        }
     }
 
     /// Adds a datagram to the tick's batch.
@@ -55,16 +61,21 @@ impl Outlet {
         self.batch.push((connection.clone(), bytes));
     }
 
-    /// Sends what was put in since the last call, once what was said to the WorldServer up to the number `after` has left this process: so
-    /// nothing is confirmed to a player that would die with it.
+    /// Sends what was put in since the last call, once what was said to the WorldServer up to the
+    /// number `after` has left this process: so nothing is confirmed to a player that would die
+    /// with it.
     pub(crate) fn flush(&mut self, after: u64, counters: &Counters) {
         if self.batch.is_empty() {
             return;
         }
         let next = Vec::with_capacity(self.batch.len());
-        let batch = Batch { datagrams: std::mem::replace(&mut self.batch, next), after };
+        let batch = Batch {
+            datagrams: std::mem::replace(&mut self.batch, next),
+            after,
+        };
         if let Err(refused) = self.batches.try_send(batch) {
-            let (mpsc::error::TrySendError::Full(batch) | mpsc::error::TrySendError::Closed(batch)) = refused;
+            let (mpsc::error::TrySendError::Full(batch) | mpsc::error::TrySendError::Closed(batch)) =
+                refused;
             counters.dropped_many(Drop::SendBehind, batch.datagrams.len() as u64);
         }
     }
@@ -76,13 +87,15 @@ pub(crate) struct Gate {
     pub(crate) written: watch::Receiver<u64>,
     /// Until when this host may serve players; `None` for ever.
     pub(crate) served_until: watch::Receiver<Option<Instant>>,
-    /// Whether the WorldServer on another machine has fallen silent: nothing waits for it until it is heard again.
+    /// Whether the WorldServer on another machine has fallen silent: nothing waits for it until it
+    /// is heard again.
     pub(crate) silent: bool,
 }
 
-/// How long what is confirmed to players may wait for a WorldServer on another machine. If that has died, what it kept has died with it,
-/// and to wait would only stop the rooms; so what is confirmed without it is lost only if this host dies as well before another
-/// WorldServer has taken over. Shorter than the local lag.
+/// How long what is confirmed to players may wait for a WorldServer on another machine. If that has
+/// died, what it kept has died with it, and to wait would only stop the rooms; so what is confirmed
+/// without it is lost only if this host dies as well before another WorldServer has taken over.
+/// Shorter than the local lag.
 const KEPT_WITHIN: Duration = Duration::from_millis(100);
 
 impl Gate {
@@ -92,7 +105,11 @@ impl Gate {
         self.silent &= has_lease && !self.written.has_changed().unwrap_or(true);
         if !self.silent {
             let written = self.written.wait_for(|written| *written >= after);
-            let limit = if has_lease { KEPT_WITHIN } else { Duration::MAX };
+            let limit = if has_lease {
+                KEPT_WITHIN
+            } else {
+                Duration::MAX
+            };
             match tokio::time::timeout(limit, written).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(_)) => return false,
@@ -112,8 +129,17 @@ impl Gate {
     }
 }
 
-async fn carry(mut batches: mpsc::Receiver<Batch>, mut gate: Gate, stalls: Arc<StallGuard>, counters: Arc<Counters>) {
-    while let Some(Batch { mut datagrams, after }) = batches.recv().await {
+async fn carry(
+    mut batches: mpsc::Receiver<Batch>,
+    mut gate: Gate,
+    stalls: Arc<StallGuard>,
+    counters: Arc<Counters>,
+) {
+    while let Some(Batch {
+        mut datagrams,
+        after,
+    }) = batches.recv().await
+    {
         if !gate.pass(after).await || !stalls.pass() {
             // The host has ended, or its rooms are somebody else's.
             counters.dropped_many(Drop::SendBehind, datagrams.len() as u64);

@@ -1,10 +1,12 @@
 //! When two things on their paths first come within reach of each other.
 //!
-//! Exact, not sampled: between two points of either path both move in straight lines, so their distance squared is a
-//! parabola in time, and the first moment at which it is small enough is a root. A fast thing can't slip through a
-//! slow one between two ticks, whatever the tick rate. What has a pose moves straight from that of one tick to that of the next.
+//! Exact, not sampled: between two points of either path both move in straight lines, so their
+//! distance squared is a parabola in time, and the first moment at which it is small enough is a
+//! root. A fast thing can't slip through a slow one between two ticks, whatever the tick rate. What
+//! has a pose moves straight from that of one tick to that of the next.
 //!
-//! Units: metres, seconds inside a stretch, microseconds outside. Cost: one root a stretch; a stretch ends at a point of either path.
+//! Units: metres, seconds inside a stretch, microseconds outside. Cost: one root a stretch; a
+//! stretch ends at a point of either path.
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -31,9 +33,11 @@ impl Way<'_> {
             Self::Path(path) => path.at(t),
             Self::Straight { to, .. } if t >= to.0 => Some(Waypoint::walk(to.1)),
             Self::Straight { from, .. } if t <= from.0 => Some(Waypoint::walk(from.1)),
-            Self::Straight { from, to } => {
-                Some(Waypoint::between((from.0, &Waypoint::walk(from.1)), (to.0, &Waypoint::walk(to.1)), t))
-            }
+            Self::Straight { from, to } => Some(Waypoint::between(
+                (from.0, &Waypoint::walk(from.1)),
+                (to.0, &Waypoint::walk(to.1)),
+                t,
+            )),
         }
     }
 
@@ -62,7 +66,10 @@ pub fn first_contact<'w>(
     let (one, other) = (one.into(), other.into());
     let mut start = from;
     loop {
-        let end = [&one, &other].into_iter().filter_map(|way| way.next_after(start)).fold(to, GameTime::min);
+        let end = [&one, &other]
+            .into_iter()
+            .filter_map(|way| way.next_after(start))
+            .fold(to, GameTime::min);
         let stretch = Stretch::between(&one, &other, start, end)?;
         if let Some(seconds) = stretch.first_within(reach_m) {
             return Some((start + std::time::Duration::from_secs_f64(seconds)).min(end));
@@ -82,7 +89,8 @@ struct Stretch {
     closing: [f64; 3],
     /// In seconds.
     length: f64,
-    /// From one to the other at the end, which lies elsewhere than the straight line leads if one of them jumps there.
+    /// From one to the other at the end, which lies elsewhere than the straight line leads if one
+    /// of them jumps there.
     apart_at_end: [f64; 3],
 }
 
@@ -91,9 +99,20 @@ impl Stretch {
         let length = end.since(start).as_secs_f64();
         let apart = difference(one.at(start)?.position, other.at(start)?.position);
         let before_end = difference(before(one, start, end)?, before(other, start, end)?);
-        let speed = |index: usize| if length > 0.0 { (before_end[index] - apart[index]) / length } else { 0.0 };
+        let speed = |index: usize| {
+            if length > 0.0 {
+                (before_end[index] - apart[index]) / length
+            } else {
+                0.0
+            }
+        };
         let apart_at_end = difference(one.at(end)?.position, other.at(end)?.position);
-        Some(Self { apart, closing: [speed(0), speed(1), speed(2)], length, apart_at_end })
+        Some(Self {
+            apart,
+            closing: [speed(0), speed(1), speed(2)],
+            length,
+            apart_at_end,
+        })
     }
 
     /// Seconds from the start to the first moment within reach.
@@ -104,7 +123,9 @@ impl Stretch {
             return Some(0.0);
         }
         let root = self.root(gap).filter(|&seconds| seconds <= self.length);
-        root.or_else(|| (dot(self.apart_at_end, self.apart_at_end) <= reach_squared).then_some(self.length))
+        root.or_else(|| {
+            (dot(self.apart_at_end, self.apart_at_end) <= reach_squared).then_some(self.length)
+        })
     }
 
     /// The first root of |apart + t * closing|^2 = reach^2; `gap` is its constant term, above zero.
@@ -124,11 +145,19 @@ impl Stretch {
 /// Where a thing is at `end` unless it jumps there, when it has no point between `start` and `end`.
 fn before(way: &Way<'_>, start: GameTime, end: GameTime) -> Option<Position> {
     let arrival = way.at(end)?;
-    if arrival.jump { way.at(start).map(|point| point.position) } else { Some(arrival.position) }
+    if arrival.jump {
+        way.at(start).map(|point| point.position)
+    } else {
+        Some(arrival.position)
+    }
 }
 
 fn difference(from: Position, to: Position) -> [f64; 3] {
-    [f64::from(to.x) - f64::from(from.x), f64::from(to.y) - f64::from(from.y), f64::from(to.z) - f64::from(from.z)]
+    [
+        f64::from(to.x) - f64::from(from.x),
+        f64::from(to.y) - f64::from(from.y),
+        f64::from(to.z) - f64::from(from.z),
+    ]
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -180,11 +209,22 @@ mod tests {
     #[test]
     fn what_has_a_pose_is_met_on_the_straight_line_of_its_tick_and_where_it_rests() {
         let post = path(&[(0, 5.0, 0.0)]);
-        let (start, end) = (Position::on_ground(0.0, 0.0), Position::on_ground(10.0, 0.0));
-        let way = Way::Straight { from: (GameTime::from_millis(100), start), to: (GameTime::from_millis(200), end) };
+        let (start, end) = (
+            Position::on_ground(0.0, 0.0),
+            Position::on_ground(10.0, 0.0),
+        );
+        let way = Way::Straight {
+            from: (GameTime::from_millis(100), start),
+            to: (GameTime::from_millis(200), end),
+        };
         let met = |from: u64, to: u64, post: &Timeline<Waypoint>| {
-            first_contact(way, post, (GameTime::from_millis(from), GameTime::from_millis(to)), REACH)
-                .map(GameTime::micros)
+            first_contact(
+                way,
+                post,
+                (GameTime::from_millis(from), GameTime::from_millis(to)),
+                REACH,
+            )
+            .map(GameTime::micros)
         };
         assert_eq!(met(100, 200, &post), Some(145_000));
         assert_eq!(met(0, 300, &post), Some(145_000));
@@ -197,10 +237,16 @@ mod tests {
     fn nobody_is_met_on_the_way_of_a_jump_only_where_it_ends() {
         let stone = path(&[(0, 5.0, 0.0)]);
         let mut over = path(&[(0, 0.0, 0.0)]);
-        over.insert(GameTime::from_millis(500), Waypoint::jump(Position::on_ground(10.0, 0.0)));
+        over.insert(
+            GameTime::from_millis(500),
+            Waypoint::jump(Position::on_ground(10.0, 0.0)),
+        );
         assert_eq!(contact(&stone, &over, 0, 1_000), None);
         let mut onto = path(&[(0, 0.0, 0.0)]);
-        onto.insert(GameTime::from_millis(500), Waypoint::jump(Position::on_ground(5.0, 0.0)));
+        onto.insert(
+            GameTime::from_millis(500),
+            Waypoint::jump(Position::on_ground(5.0, 0.0)),
+        );
         assert_eq!(contact(&stone, &onto, 0, 1_000), Some(500_000));
     }
 
@@ -211,15 +257,26 @@ mod tests {
             let (one, other) = (wandering(&mut rng), wandering(&mut rng));
             let exact = contact(&one, &other, 0, 2_000);
             let distance = |micros: u64| {
-                let at = |path: &Timeline<Waypoint>| path.at(GameTime::from_micros(micros)).expect("a point").position;
+                let at = |path: &Timeline<Waypoint>| {
+                    path.at(GameTime::from_micros(micros))
+                        .expect("a point")
+                        .position
+                };
                 at(&one).distance(at(&other))
             };
-            let stepped = (0..=20_000).map(|step| step * 100).find(|&micros| distance(micros) <= REACH);
+            let stepped = (0..=20_000)
+                .map(|step| step * 100)
+                .find(|&micros| distance(micros) <= REACH);
             match (exact, stepped) {
                 (Some(exact), Some(stepped)) => {
-                    assert!(stepped.abs_diff(exact) <= 200, "case {case}: {exact} {stepped}");
+                    assert!(
+                        stepped.abs_diff(exact) <= 200,
+                        "case {case}: {exact} {stepped}"
+                    );
                 }
-                (Some(exact), None) => assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}"),
+                (Some(exact), None) => {
+                    assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}")
+                }
                 (None, stepped) => assert_eq!(stepped, None, "case {case}"),
             }
         }
@@ -227,7 +284,12 @@ mod tests {
 
     const REACH: f32 = 0.5;
 
-    fn contact(one: &Timeline<Waypoint>, other: &Timeline<Waypoint>, from: u64, to: u64) -> Option<u64> {
+    fn contact(
+        one: &Timeline<Waypoint>,
+        other: &Timeline<Waypoint>,
+        from: u64,
+        to: u64,
+    ) -> Option<u64> {
         let span = (GameTime::from_millis(from), GameTime::from_millis(to));
         first_contact(one, other, span, REACH).map(GameTime::micros)
     }
@@ -235,13 +297,18 @@ mod tests {
     fn path(points: &[(u64, f32, f32)]) -> Timeline<Waypoint> {
         let mut path = Timeline::new(8);
         for &(millis, x, y) in points {
-            path.insert(GameTime::from_millis(millis), Waypoint::walk(Position::on_ground(x, y)));
+            path.insert(
+                GameTime::from_millis(millis),
+                Waypoint::walk(Position::on_ground(x, y)),
+            );
         }
         path
     }
 
     fn wandering(rng: &mut fastrand::Rng) -> Timeline<Waypoint> {
-        let points: Vec<_> = (0..4).map(|leg| (leg * 600, rng.f32() * 6.0, rng.f32() * 6.0)).collect();
+        let points: Vec<_> = (0..4)
+            .map(|leg| (leg * 600, rng.f32() * 6.0, rng.f32() * 6.0))
+            .collect();
         path(&points)
     }
 }

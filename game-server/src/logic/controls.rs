@@ -1,18 +1,23 @@
 //! The controls of one player, tick by tick.
 //!
-//! Samples go in as they arrive, in any order and perhaps more than once, with the times at which the client took them; out comes, at
-//! each tick, what is pressed, and what was pressed and released just now.
+//! Samples go in as they arrive, in any order and perhaps more than once, with the times at which
+//! the client took them; out comes, at each tick, what is pressed, and what was pressed and
+//! released just now.
 //!
 //! Invariants, checked against a client's own samples in a lossy line:
-//! 1. Of samples, one that is not newer than the newest that was heard is ignored. So each change counts once, and in order.
-//! 2. A tick takes all that has arrived, but nothing that would press or release a control twice in it: that, and what is
-//!    behind it, waits for the next tick. No tap is too short to be seen, and no two become one.
-//! 3. Times are the client's word, and only an order. One that lies ahead of the server's clock counts as [`MOST_AHEAD`] ahead at
-//!    most, and so keeps back what comes after it for no longer than that.
-//! 4. Bounded: [`MOST_WAITING`] samples wait. Of more, the oldest do not wait any longer: a player who taps faster than the server
-//!    ticks, all the time, loses taps, and is not put off.
+//! 1. Of samples, one that is not newer than the newest that was heard is ignored. So each change
+//!    counts once, and in order.
+//! 2. A tick takes all that has arrived, but nothing that would press or release a control twice in
+//!    it: that, and what is behind it, waits for the next tick. No tap is too short to be seen, and
+//!    no two become one.
+//! 3. Times are the client's word, and only an order. One that lies ahead of the server's clock
+//!    counts as [`MOST_AHEAD`] ahead at most, and so keeps back what comes after it for no longer
+//!    than that.
+//! 4. Bounded: [`MOST_WAITING`] samples wait. Of more, the oldest do not wait any longer: a player
+//!    who taps faster than the server ticks, all the time, loses taps, and is not put off.
 //!
-//! Source: reference 000 (the server ignores what is older). Units: milliseconds. Cost: what has changed.
+//! Source: reference 000 (the server ignores what is older). Units: milliseconds. Cost: what has
+//! changed.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -56,7 +61,10 @@ impl Controls {
         }
         self.newest = Some((at, sample.at));
         if sample.keys != std::mem::replace(&mut self.sampled, sample.keys) {
-            self.push(Change { at: Some(sample.at), keys: sample.keys });
+            self.push(Change {
+                at: Some(sample.at),
+                keys: sample.keys,
+            });
         }
     }
 
@@ -65,13 +73,15 @@ impl Controls {
         self.push(Change { at: None, keys });
     }
 
-    /// The player's connection is gone: nothing is held any more, and what comes next has other times.
+    /// The player's connection is gone: nothing is held any more, and what comes next has other
+    /// times.
     pub fn let_go(&mut self) {
         (self.newest, self.sampled) = (None, Keymap::default());
         self.hold(Keymap::default());
     }
 
-    /// Begins a tick, and takes what has arrived. Up to which time the client's samples have taken effect with it, if any did.
+    /// Begins a tick, and takes what has arrived. Up to which time the client's samples have taken
+    /// effect with it, if any did.
     pub fn tick(&mut self) -> Option<GameTime> {
         self.strokes.begin();
         let mut taken = None;
@@ -124,7 +134,10 @@ mod tests {
     fn what_is_not_newer_is_ignored() {
         let mut controls = Controls::default();
         hear(&mut controls, &[(30, 1), (30, 2), (10, 3), (20, 0)]);
-        assert_eq!((controls.tick(), told(&controls)), (Some(ms(30)), (1, 1, 0)));
+        assert_eq!(
+            (controls.tick(), told(&controls)),
+            (Some(ms(30)), (1, 1, 0))
+        );
         hear(&mut controls, &[(30, 2), (40, 1)]);
         assert_eq!((controls.tick(), told(&controls)), (None, (1, 0, 0)));
     }
@@ -133,26 +146,59 @@ mod tests {
     fn a_second_tap_has_a_tick_of_its_own_and_what_is_behind_it_waits() {
         let mut controls = Controls::default();
         hear(&mut controls, &[(10, 1), (20, 0), (30, 1), (40, 3)]);
-        assert_eq!((controls.tick(), told(&controls)), (Some(ms(20)), (1, 1, 1)));
-        assert_eq!((controls.tick(), told(&controls)), (Some(ms(40)), (3, 3, 0)));
+        assert_eq!(
+            (controls.tick(), told(&controls)),
+            (Some(ms(20)), (1, 1, 1))
+        );
+        assert_eq!(
+            (controls.tick(), told(&controls)),
+            (Some(ms(40)), (3, 3, 0))
+        );
     }
 
     #[test]
     fn a_time_far_ahead_keeps_nothing_back_for_long() {
         let mut controls = Controls::default();
-        controls.hear(ms(1_000), Sample { at: ms(9_000_000), keys: Keymap(1) });
+        controls.hear(
+            ms(1_000),
+            Sample {
+                at: ms(9_000_000),
+                keys: Keymap(1),
+            },
+        );
         controls.tick();
-        controls.hear(ms(1_500), Sample { at: ms(1_480), keys: Keymap(0) });
+        controls.hear(
+            ms(1_500),
+            Sample {
+                at: ms(1_480),
+                keys: Keymap(0),
+            },
+        );
         assert_eq!((controls.tick(), told(&controls)), (None, (1, 0, 0)));
-        controls.hear(ms(2_050), Sample { at: ms(2_010), keys: Keymap(0) });
-        assert_eq!((controls.tick(), told(&controls)), (Some(ms(2_010)), (0, 0, 1)));
+        controls.hear(
+            ms(2_050),
+            Sample {
+                at: ms(2_010),
+                keys: Keymap(0),
+            },
+        );
+        assert_eq!(
+            (controls.tick(), told(&controls)),
+            (Some(ms(2_010)), (0, 0, 1))
+        );
     }
 
     #[test]
     fn of_changes_that_are_all_too_far_ahead_each_counts() {
         let mut controls = Controls::default();
         for (at, keys) in [(9_000, 1), (9_001, 0), (9_000, 1)] {
-            controls.hear(ms(1_000), Sample { at: ms(at), keys: Keymap(keys) });
+            controls.hear(
+                ms(1_000),
+                Sample {
+                    at: ms(at),
+                    keys: Keymap(keys),
+                },
+            );
         }
         controls.tick();
         controls.tick();
@@ -168,7 +214,10 @@ mod tests {
         hear(&mut controls, &[(20, 1)]);
         assert_eq!((controls.tick(), told(&controls)), (None, (6, 6, 1)));
         hear(&mut controls, &[(30, 3)]);
-        assert_eq!((controls.tick(), told(&controls)), (Some(ms(30)), (3, 1, 4)));
+        assert_eq!(
+            (controls.tick(), told(&controls)),
+            (Some(ms(30)), (3, 1, 4))
+        );
     }
 
     #[test]
@@ -180,7 +229,10 @@ mod tests {
         controls.tick();
         assert_eq!(told(&controls), (0, 0, 1));
         hear(&mut controls, &[(4_990, 2)]);
-        assert_eq!((controls.tick(), told(&controls)), (Some(ms(4_990)), (2, 2, 0)));
+        assert_eq!(
+            (controls.tick(), told(&controls)),
+            (Some(ms(4_990)), (2, 2, 0))
+        );
     }
 
     #[test]
@@ -194,7 +246,8 @@ mod tests {
         assert!(controls.waiting.len() <= MOST_WAITING);
     }
 
-    /// A client samples and repeats, the line loses, doubles and overtakes; what the ticks tell is what was sampled.
+    /// A client samples and repeats, the line loses, doubles and overtakes; what the ticks tell is
+    /// what was sampled.
     #[test]
     fn each_press_and_release_is_told_once_and_in_order_whatever_is_lost() {
         for seed in 0..300 {
@@ -207,13 +260,20 @@ mod tests {
                 line.step(false);
             }
             for control in 0..4 {
-                assert_eq!(line.told[control], line.sampled[control], "seed {seed}, control {control}");
-                assert!(line.sampled[control].len() > 5, "seed {seed}, control {control}");
+                assert_eq!(
+                    line.told[control], line.sampled[control],
+                    "seed {seed}, control {control}"
+                );
+                assert!(
+                    line.sampled[control].len() > 5,
+                    "seed {seed}, control {control}"
+                );
             }
         }
     }
 
-    /// A client of the plainest kind, which repeats all that is unconfirmed, and a server of 20 ticks a second; 10 ms a step.
+    /// A client of the plainest kind, which repeats all that is unconfirmed, and a server of 20
+    /// ticks a second; 10 ms a step.
     struct Line {
         rng: fastrand::Rng,
         loss: f32,
@@ -239,7 +299,20 @@ mod tests {
             let loss = (seed % 60) as f32 / 100.0;
             let (base, keys) = (Keymap(0), Keymap(0));
             let controls = Controls::default();
-            Line { rng, loss, now: 1_000, keys, unconfirmed, base, seq: Seq(9), flying, acks, controls, sampled, told }
+            Line {
+                rng,
+                loss,
+                now: 1_000,
+                keys,
+                unconfirmed,
+                base,
+                seq: Seq(9),
+                flying,
+                acks,
+                controls,
+                sampled,
+                told,
+            }
         }
 
         fn step(&mut self, plays: bool) {
@@ -261,7 +334,13 @@ mod tests {
             let control = self.rng.usize(..4);
             self.keys.0 ^= 1 << control;
             self.sampled[control].push(self.keys.0 >> control & 1 == 1);
-            self.unconfirmed.push((Sample { at: ms(self.now), keys: self.keys }, self.seq.next()));
+            self.unconfirmed.push((
+                Sample {
+                    at: ms(self.now),
+                    keys: self.keys,
+                },
+                self.seq.next(),
+            ));
         }
 
         fn send(&mut self) {
@@ -270,17 +349,23 @@ mod tests {
             let input = Input::with_changes(ms(self.now), self.base, samples);
             for _ in 0..self.rng.usize(1..=2) {
                 if self.rng.f32() >= self.loss {
-                    self.flying.push((self.now + self.rng.u64(10..200), self.seq, input.clone()));
+                    self.flying
+                        .push((self.now + self.rng.u64(10..200), self.seq, input.clone()));
                 }
             }
         }
 
         fn carry(&mut self) {
             let now = self.now;
-            let mut arrived: Vec<_> = self.flying.extract_if(.., |parcel| parcel.0 <= now).collect();
+            let mut arrived: Vec<_> = self
+                .flying
+                .extract_if(.., |parcel| parcel.0 <= now)
+                .collect();
             self.rng.shuffle(&mut arrived);
             for (_, seq, input) in arrived {
-                input.samples(ms(now)).for_each(|sample| self.controls.hear(ms(now), sample));
+                input
+                    .samples(ms(now))
+                    .for_each(|sample| self.controls.hear(ms(now), sample));
                 if self.rng.f32() >= self.loss {
                     self.acks.push((now + self.rng.u64(10..200), seq));
                 }
@@ -300,7 +385,10 @@ mod tests {
             let strokes = self.controls.strokes();
             for control in 0..4_u8 {
                 let told = &mut self.told[usize::from(control)];
-                let (down, up) = (strokes.just_pressed().down(control), strokes.just_released().down(control));
+                let (down, up) = (
+                    strokes.just_pressed().down(control),
+                    strokes.just_released().down(control),
+                );
                 let held = strokes.held().down(control);
                 if down && !held || up && held {
                     told.push(!held);
@@ -315,14 +403,24 @@ mod tests {
 
     fn hear(controls: &mut Controls, samples: &[(u64, u32)]) {
         for &(at, keys) in samples {
-            controls.hear(ms(at), Sample { at: ms(at), keys: Keymap(keys) });
+            controls.hear(
+                ms(at),
+                Sample {
+                    at: ms(at),
+                    keys: Keymap(keys),
+                },
+            );
         }
     }
 
     /// What is pressed, and was pressed and released just now.
     fn told(controls: &Controls) -> (u32, u32, u32) {
         let strokes = controls.strokes();
-        (strokes.pressed().0, strokes.just_pressed().0, strokes.just_released().0)
+        (
+            strokes.pressed().0,
+            strokes.just_pressed().0,
+            strokes.just_released().0,
+        )
     }
 
     fn ms(ms: u64) -> GameTime {

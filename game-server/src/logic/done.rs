@@ -1,7 +1,8 @@
-//! Which of a client's commands were carried out: so that none counts twice when it is said again at another host.
+//! Which of a client's commands were carried out: so that none counts twice when it is said again
+//! at another host.
 //!
-//! Numbers ascend, wrapping; the newest `KEPT` of them are known. No client has so many on their way: an older one is of another client, and
-//! from then on that one's are known.
+//! Numbers ascend, wrapping; the newest `KEPT` of them are known. No client has so many on their
+//! way: an older one is of another client, and from then on that one's are known.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,11 @@ impl Done {
         self.doubled += u32::from(self.contains(number));
         let ahead = number.wrapping_sub(self.newest);
         if self.bits == 0 || (1..1 << 31).contains(&ahead) {
-            let kept = if self.bits == 0 { None } else { self.bits.checked_shl(ahead) };
+            let kept = if self.bits == 0 {
+                None
+            } else {
+                self.bits.checked_shl(ahead)
+            };
             (self.newest, self.bits) = (number, kept.unwrap_or(0) | 1);
         } else if let Some(bit) = self.bit_of(number) {
             self.bits |= bit;
@@ -33,7 +38,8 @@ impl Done {
         }
     }
 
-    /// The newest number, those below it that were carried out as well, bit by bit, and how many were a second time.
+    /// The newest number, those below it that were carried out as well, bit by bit, and how many
+    /// were a second time.
     pub fn parts(&self) -> (u32, u128, u32) {
         (self.newest, self.bits, self.doubled)
     }
@@ -65,7 +71,10 @@ mod tests {
         for number in [1, 2] {
             done.insert(number);
         }
-        assert_eq!([1, 2, 3, 1_001].map(|number| done.contains(number)), [true, true, false, false]);
+        assert_eq!(
+            [1, 2, 3, 1_001].map(|number| done.contains(number)),
+            [true, true, false, false]
+        );
         done.insert(2);
         assert_eq!(done.parts(), (2, 0b11, 1));
     }

@@ -1,25 +1,29 @@
 //! What a game has to say: its rules.
 //!
-//! A game is a plain struct that works on a [`World`]. It knows nothing of packets, cells or clients: it spawns objects, gives
-//! their components another present and future, says who sees whom, and refuses what is against the rules. What its objects
-//! are made of it declares once, in its [`Schema`]; clients are handed the schema, and so understand the game.
+//! A game is a plain struct that works on a [`World`]. It knows nothing of packets, cells or
+//! clients: it spawns objects, gives their components another present and future, says who sees
+//! whom, and refuses what is against the rules. What its objects are made of it declares once, in
+//! its [`Schema`]; clients are handed the schema, and so understand the game.
 //!
 //! # Time
 //!
-//! [`World::now`] is the moment at which everything that a game does takes effect, for everybody at once. It lies a little ahead of the players'
-//! clocks (the local lag), and so most of them know before it happens. For the rules it is simply now: check a command against
-//! the world as it is, and what you decide holds.
+//! [`World::now`] is the moment at which everything that a game does takes effect, for everybody at
+//! once. It lies a little ahead of the players' clocks (the local lag), and so most of them know
+//! before it happens. For the rules it is simply now: check a command against the world as it is,
+//! and what you decide holds.
 //!
-//! A tick is: commands (and joins and leaves) in the order of their arrival, then [`Game::input`] for each player whose controls have
-//! changed, in the order of the players, then [`Game::step`]. Where something that was set going
-//! earlier decides whether a command is allowed (a bolt that kills its caster first), bring your rules up to `now` at the
-//! beginning of `command`, as the game `field` does.
+//! A tick is: commands (and joins and leaves) in the order of their arrival, then [`Game::input`]
+//! for each player whose controls have changed, in the order of the players, then [`Game::step`].
+//! Where something that was set going earlier decides whether a command is allowed (a bolt that
+//! kills its caster first), bring your rules up to `now` at the beginning of `command`, as the game
+//! `field` does.
 //!
 //! # What players press
 //!
-//! Each player has 32 controls; which one means what is up to the game. What a client sends of them is a stream that
-//! survives loss: every press and every release counts once and in order, if late. A game asks the world, from [`Game::input`] on:
-//! [`World::pressed`] for what is held, [`World::just_pressed`] for what is to happen once.
+//! Each player has 32 controls; which one means what is up to the game. What a client sends of them
+//! is a stream that survives loss: every press and every release counts once and in order, if late.
+//! A game asks the world, from [`Game::input`] on: [`World::pressed`] for what is held,
+//! [`World::just_pressed`] for what is to happen once.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -53,15 +57,17 @@
 //!
 //! # What moves
 //!
-//! Component 0 of a kind says where its objects are, in one of two ways. A **path** ([`World::walk_to`]) is for what can be foretold: it is
-//! said once, and costs nothing until it changes. A **pose** ([`World::set_pose`]) is for what nobody can foretell: what is steered at
-//! every tick, or pushed about by physics. It is set at a tick and holds from `now` on; only the newest is sent, and not at
-//! every tick where it need not be.
+//! Component 0 of a kind says where its objects are, in one of two ways. A **path**
+//! ([`World::walk_to`]) is for what can be foretold: it is said once, and costs nothing until it
+//! changes. A **pose** ([`World::set_pose`]) is for what nobody can foretell: what is steered at
+//! every tick, or pushed about by physics. It is set at a tick and holds from `now` on; only the
+//! newest is sent, and not at every tick where it need not be.
 //!
 //! # Chance and order
 //!
-//! The same seed and inputs must give the same game: take dice from [`World::rng`] or [`World::rng_for`], time from the world, and
-//! order from sorted maps and lists (never from a `HashMap`).
+//! The same seed and inputs must give the same game: take dice from [`World::rng`] or
+//! [`World::rng_for`], time from the world, and order from sorted maps and lists (never from a
+//! `HashMap`).
 //!
 //! # A whole game
 //!
@@ -189,14 +195,16 @@ use crate::saved::BadState;
 
 /// The rules of a room. See the module.
 pub trait Game: Send {
-    /// What the game's objects are made of, and what events and spells it has. The same at every call.
+    /// What the game's objects are made of, and what events and spells it has. The same at every
+    /// call.
     fn schema(&self) -> Schema;
 
-    /// The room begins: puts up what stands and lives in the world. Called once, at the first tick, before anything else.
+    /// The room begins: puts up what stands and lives in the world. Called once, at the first tick,
+    /// before anything else.
     fn start(&mut self, world: &mut World);
 
-    /// A player comes in for the first time; makes the avatar, through which the player sees, and which has to be there until
-    /// `leave`. Never for one who is in.
+    /// A player comes in for the first time; makes the avatar, through which the player sees, and
+    /// which has to be there until `leave`. Never for one who is in.
     fn join(&mut self, world: &mut World, player: PlayerId, name: &str) -> ObjectId;
 
     /// A player who is in has another name.
@@ -204,16 +212,25 @@ pub trait Game: Send {
         let _ = (world, player, name);
     }
 
-    /// A player has left for good; takes the avatar away. (Whoever only lost the connection keeps it for the grace period.)
+    /// A player has left for good; takes the avatar away. (Whoever only lost the connection keeps
+    /// it for the grace period.)
     fn leave(&mut self, world: &mut World, player: PlayerId);
 
-    /// A player who is in wants something: does it, from `world.now()` on, or says why not. Numbers are as the client sent
-    /// them: they may be anything. `Action::Keys` is none of them: that counts as holding these controls.
-    fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal>;
+    /// A player who is in wants something: does it, from `world.now()` on, or says why not. Numbers
+    /// are as the client sent them: they may be anything. `Action::Keys` is none of them: that
+    /// counts as holding these controls.
+    fn command(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        action: &Action,
+    ) -> Result<(), Refusal>;
 
-    /// A player presses other controls than at the tick before, or has pressed some anew; `keys` are those that are held or were
-    /// pressed in between. [`World::pressed`], [`World::just_pressed`] and [`World::just_released`] say the same, here and in `step`, so a
-    /// game may do without this. What it does not want it ignores. Whoever loses the connection lets go of everything.
+    /// A player presses other controls than at the tick before, or has pressed some anew; `keys`
+    /// are those that are held or were pressed in between. [`World::pressed`],
+    /// [`World::just_pressed`] and [`World::just_released`] say the same, here and in `step`, so a
+    /// game may do without this. What it does not want it ignores. Whoever loses the connection
+    /// lets go of everything.
     fn input(&mut self, world: &mut World, player: PlayerId, keys: Keymap) {
         let _ = (world, player, keys);
     }
@@ -221,47 +238,57 @@ pub trait Game: Send {
     /// The end of a tick; `dt` since the one before.
     fn step(&mut self, world: &mut World, dt: Duration);
 
-    /// Whether a viewer's avatar sees an object that is near enough; its own avatar everybody sees in any case. What is not
-    /// seen is not sent. It is asked when an object or a viewer changes cell, and whenever the game says
-    /// [`World::hide`] or [`World::reveal`]; so whatever else changes the answer has to be said like that.
+    /// Whether a viewer's avatar sees an object that is near enough; its own avatar everybody sees
+    /// in any case. What is not seen is not sent. It is asked when an object or a viewer changes
+    /// cell, and whenever the game says [`World::hide`] or [`World::reveal`]; so whatever else
+    /// changes the answer has to be said like that.
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
         let _ = (world, viewer, object);
         true
     }
 
-    /// The ways from this map to others of its world; asked once, after `start`. Whose avatar gets into one is carried over: see
-    /// `carry` and `arrive`.
+    /// The ways from this map to others of its world; asked once, after `start`. Whose avatar gets
+    /// into one is carried over: see `carry` and `arrive`.
     fn gates(&self, world: &World) -> Vec<Gate> {
         let _ = world;
         Vec::new()
     }
 
-    /// What a player who stands in a gate takes along to the other map, at most `host::MAX_CARRIED_BYTES`; nothing if the player is
-    /// to stay for now (is dead, say). `leave` follows at once. Each map has a time of its own: carry how long something still
-    /// lasts, not until when. `saved::of` makes bytes of whatever serde knows.
+    /// What a player who stands in a gate takes along to the other map, at most
+    /// `host::MAX_CARRIED_BYTES`; nothing if the player is to stay for now (is dead, say). `leave`
+    /// follows at once. Each map has a time of its own: carry how long something still lasts, not
+    /// until when. `saved::of` makes bytes of whatever serde knows.
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
         let _ = (world, player);
         Some(Vec::new())
     }
 
-    /// A player comes through a gate of another map, to `at`, with what `carry` said there: as `join`, which it is unless
-    /// a game says more.
-    fn arrive(&mut self, world: &mut World, player: PlayerId, name: &str, at: Position, carried: &[u8]) -> ObjectId {
+    /// A player comes through a gate of another map, to `at`, with what `carry` said there: as
+    /// `join`, which it is unless a game says more.
+    fn arrive(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        name: &str,
+        at: Position,
+        carried: &[u8],
+    ) -> ObjectId {
         let _ = carried;
         let avatar = self.join(world, player, name);
         world.put_at(avatar, at);
         avatar
     }
 
-    /// All that the game knows beside its parameters and the world, between two ticks, for [`Game::restore`]: so a room goes on in another
-    /// process when its own dies or ends. Nothing if it can't: then its rooms end with their process. `saved::of` makes bytes of
-    /// whatever serde knows.
+    /// All that the game knows beside its parameters and the world, between two ticks, for
+    /// [`Game::restore`]: so a room goes on in another process when its own dies or ends. Nothing
+    /// if it can't: then its rooms end with their process. `saved::of` makes bytes of whatever
+    /// serde knows.
     fn save(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Goes on from what [`Game::save`] has said. This game was made with the same parameters, and has started, in a world that has since
-    /// become the one of then: same objects, same ids.
+    /// Goes on from what [`Game::save`] has said. This game was made with the same parameters, and
+    /// has started, in a world that has since become the one of then: same objects, same ids.
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
         let _ = (world, saved);
         Err(BadState::Unsupported)
@@ -289,6 +316,7 @@ pub struct GameInfo {
     pub min_players: u32,
     /// Whether a running room may be joined.
     pub join_running: bool,
-    /// The game's own parameters; of one that every room has, it may choose the default (`config::own_default`).
+    /// The game's own parameters; of one that every room has, it may choose the default
+    /// (`config::own_default`).
     pub parameters: &'static [Parameter],
 }

@@ -1,7 +1,8 @@
 //! The games that a host knows, by name.
 //!
-//! A name and `key=value` parameters go in; a room's configuration and its game come out, or an [`OpenError`] that tells the player what is
-//! wrong. Registering a game is one line ([`Registry::with`]); lobby and hosts know nothing else of games.
+//! A name and `key=value` parameters go in; a room's configuration and its game come out, or an
+//! [`OpenError`] that tells the player what is wrong. Registering a game is one line
+//! ([`Registry::with`]); lobby and hosts know nothing else of games.
 //!
 //! Invariant: what [`Registry::check`] accepts, [`Registry::prepare`] makes.
 
@@ -49,20 +50,27 @@ pub enum OpenError {
 impl Registry {
     /// The games that come with Ambit.
     pub fn standard() -> Self {
-        Self { games: Vec::new() }.with(Field::INFO, Field::make).with(Cubes::INFO, Cubes::make)
+        Self { games: Vec::new() }
+            .with(Field::INFO, Field::make)
+            .with(Cubes::INFO, Cubes::make)
     }
 
     /// These games and one more.
     ///
     /// # Panics
-    /// When there is one of that name, or the game declares a parameter that every room has and changes more than its default: a
-    /// mistake of the game's.
+    /// When there is one of that name, or the game declares a parameter that every room has and
+    /// changes more than its default: a mistake of the game's.
     #[must_use]
     pub fn with(mut self, info: GameInfo, make: MakeGame) -> Self {
-        assert!(self.info(info.name).is_none(), "there are two games {:?}", info.name);
+        assert!(
+            self.info(info.name).is_none(),
+            "there are two games {:?}",
+            info.name
+        );
         for parameter in info.parameters {
             let common = ROOM.iter().find(|common| common.key == parameter.key);
-            let fits = common.is_none_or(|common| *parameter == own_default(common.key, parameter.default));
+            let fits = common
+                .is_none_or(|common| *parameter == own_default(common.key, parameter.default));
             assert!(fits, "{:?} is a parameter of every room", parameter.key);
         }
         self.games.push((info, make));
@@ -80,8 +88,16 @@ impl Registry {
     }
 
     /// Whether a room of this game can be made with these parameters.
-    pub fn check(&self, game: &str, parameters: &BTreeMap<String, String>) -> Result<(), OpenError> {
-        let header = Header { game: game.to_owned(), parameters: parameters.clone(), ..Header::default() };
+    pub fn check(
+        &self,
+        game: &str,
+        parameters: &BTreeMap<String, String>,
+    ) -> Result<(), OpenError> {
+        let header = Header {
+            game: game.to_owned(),
+            parameters: parameters.clone(),
+            ..Header::default()
+        };
         self.prepare(&header).map(|_| ())
     }
 
@@ -90,26 +106,42 @@ impl Registry {
         let (info, make) = self.find(&header.game)?;
         let parameters = Parameters::parse(&header.parameters, &[ROOM, info.parameters])?;
         let grace = Duration::from_millis(header.grace_ms.into());
-        let config = RoomConfig::new(RoomId(header.room), header.seed, header.capacity, grace, &parameters)?;
+        let config = RoomConfig::new(
+            RoomId(header.room),
+            header.seed,
+            header.capacity,
+            grace,
+            &parameters,
+        )?;
         Ok((config, make(&parameters)?))
     }
 
     /// The room that a header describes, before its first tick.
     pub fn room(&self, header: &Header) -> Result<Room, OpenError> {
-        self.prepare(header).map(|(config, game)| Room::new(config, game))
+        self.prepare(header)
+            .map(|(config, game)| Room::new(config, game))
     }
 
     fn find(&self, game: &str) -> Result<&(GameInfo, MakeGame), OpenError> {
-        self.games.iter().find(|(info, _)| info.name == game).ok_or_else(|| OpenError::UnknownGame {
-            game: game.chars().take(40).collect(),
-            known: self.games().map(|info| info.name).collect::<Vec<_>>().join(", "),
-        })
+        self.games
+            .iter()
+            .find(|(info, _)| info.name == game)
+            .ok_or_else(|| OpenError::UnknownGame {
+                game: game.chars().take(40).collect(),
+                known: self
+                    .games()
+                    .map(|info| info.name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
     }
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.games().map(|info| info.name)).finish()
+        f.debug_list()
+            .entries(self.games().map(|info| info.name))
+            .finish()
     }
 }
 
@@ -136,20 +168,31 @@ mod tests {
 
     #[test]
     fn a_game_that_nobody_knows_is_answered_with_the_known_ones() {
-        let error = Registry::standard().check("fjeld", &BTreeMap::new()).unwrap_err();
+        let error = Registry::standard()
+            .check("fjeld", &BTreeMap::new())
+            .unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownGame);
-        assert_eq!(error.to_string(), "there is no game \"fjeld\"; the known ones are field, cubes");
+        assert_eq!(
+            error.to_string(),
+            "there is no game \"fjeld\"; the known ones are field, cubes"
+        );
     }
 
     #[test]
     fn a_game_s_parameters_are_checked_with_the_room_s() {
         let check = |key: &str, value: &str| {
-            Registry::standard().check("field", &BTreeMap::from([(key.to_owned(), value.to_owned())]))
+            Registry::standard().check(
+                "field",
+                &BTreeMap::from([(key.to_owned(), value.to_owned())]),
+            )
         };
         assert_eq!(check("npcs", "20000"), Ok(()));
         assert_eq!(check("delay", "100"), Ok(()));
         assert_eq!(check("walk", "steered"), Ok(()));
-        assert_eq!(check("npcs", "20001").unwrap_err().code(), ErrorCode::BadParameter);
+        assert_eq!(
+            check("npcs", "20001").unwrap_err().code(),
+            ErrorCode::BadParameter
+        );
         let unknown = check("orcs", "1").unwrap_err().to_string();
         assert!(
             unknown.contains(
@@ -169,9 +212,17 @@ mod tests {
             grace_ms: 4_000,
             parameters: BTreeMap::from([("size".into(), "60x50".into())]),
         };
-        let (config, game) = Registry::standard().prepare(&header).expect("a good header");
-        assert_eq!((config.room, config.seed, config.capacity), (RoomId(7), 9, 12));
-        assert_eq!((config.width, config.height, config.grace), (60.0, 50.0, Duration::from_secs(4)));
+        let (config, game) = Registry::standard()
+            .prepare(&header)
+            .expect("a good header");
+        assert_eq!(
+            (config.room, config.seed, config.capacity),
+            (RoomId(7), 9, 12)
+        );
+        assert_eq!(
+            (config.width, config.height, config.grace),
+            (60.0, 50.0, Duration::from_secs(4))
+        );
         assert_eq!(game.schema().game, "field");
     }
 

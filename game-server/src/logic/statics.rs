@@ -1,10 +1,10 @@
 //! What stands in the way: fixed boxes and walls, asked by ray and by sweep.
 //!
-//! A rapier3d world of fixed colliders that is never stepped: it answers questions. Bodies are balls that rest on the
-//! ground below them; a [`Position`] is the point where they touch it.
+//! A rapier3d world of fixed colliders that is never stepped: it answers questions. Bodies are
+//! balls that rest on the ground below them; a [`Position`] is the point where they touch it.
 //!
-//! Invariants: the same boxes in the same order give the same answers; a body that stops where a sweep ends is not
-//! blocked there, and can leave in any direction that is free ([`SKIN_M`]).
+//! Invariants: the same boxes in the same order give the same answers; a body that stops where a
+//! sweep ends is not blocked there, and can leave in any direction that is free ([`SKIN_M`]).
 //! Units: metres. Cost of a question: logarithmic in the number of boxes.
 
 use std::fmt;
@@ -19,8 +19,9 @@ use rapier3d::parry::query::{DefaultQueryDispatcher, ShapeCastHit, ShapeCastOpti
 use rapier3d::parry::shape::Ball;
 use rapier3d::pipeline::{QueryFilter, QueryPipeline};
 
-/// The gap that a sweep leaves before an obstacle: wider than the wire's grid is coarse (up to 3 mm off), so that
-/// nobody ends up inside a wall by rounding. A place that keeps it is as good as one where a sweep has ended.
+/// The gap that a sweep leaves before an obstacle: wider than the wire's grid is coarse (up to 3 mm
+/// off), so that nobody ends up inside a wall by rounding. A place that keeps it is as good as one
+/// where a sweep has ended.
 pub const SKIN_M: f32 = 0.02;
 
 /// Of a way, to find where a wall begins: to a millimetre on 60 m.
@@ -48,7 +49,10 @@ impl Block {
     /// A box that stands on the ground.
     pub fn on_ground(x: f32, y: f32, half_x: f32, half_y: f32, height: f32) -> Self {
         let half = [half_x, half_y, height / 2.0];
-        Self { centre: Position::new(x, y, half[2]), half }
+        Self {
+            centre: Position::new(x, y, half[2]),
+            half,
+        }
     }
 
     /// Metres along the ground from `position` to the nearest point of the box; 0 inside.
@@ -76,12 +80,18 @@ impl Statics {
     /// # Panics
     /// When there are too many for a client to be told of ([`MAX_BOXES`]): a mistake of the game's.
     pub fn add_box(&mut self, block: Block) {
-        assert!(self.boxes.len() < MAX_BOXES, "a map has at most {MAX_BOXES} boxes");
+        assert!(
+            self.boxes.len() < MAX_BOXES,
+            "a map has at most {MAX_BOXES} boxes"
+        );
         let [x, y, z] = block.half;
-        let collider = ColliderBuilder::cuboid(x, y, z).translation(vector(block.centre)).build();
+        let collider = ColliderBuilder::cuboid(x, y, z)
+            .translation(vector(block.centre))
+            .build();
         let bounds = collider.compute_aabb();
         let handle = self.colliders.insert(collider);
-        self.tree.set_aabb(&IntegrationParameters::default(), handle, bounds);
+        self.tree
+            .set_aabb(&IntegrationParameters::default(), handle, bounds);
         self.boxes.push(block);
     }
 
@@ -95,28 +105,44 @@ impl Statics {
         if self.boxes.is_empty() {
             return Bytes::new();
         }
-        let boxes = self.boxes.iter().map(|&Block { centre, half }| StaticBox { centre, half });
-        StaticMap { boxes: boxes.collect() }.encode().into()
+        let boxes = self
+            .boxes
+            .iter()
+            .map(|&Block { centre, half }| StaticBox { centre, half });
+        StaticMap {
+            boxes: boxes.collect(),
+        }
+        .encode()
+        .into()
     }
 
-    /// Metres from `from` along `direction` (of any length above zero) to the first obstacle, if there is one within `max_m`.
+    /// Metres from `from` along `direction` (of any length above zero) to the first obstacle, if
+    /// there is one within `max_m`.
     pub fn ray(&self, from: Position, direction: Position, max_m: f32) -> Option<f32> {
         let direction = vector(direction).try_normalize()?;
-        self.query().cast_ray(&Ray::new(vector(from), direction), max_m, true).map(|(_, metres)| metres)
+        self.query()
+            .cast_ray(&Ray::new(vector(from), direction), max_m, true)
+            .map(|(_, metres)| metres)
     }
 
-    /// How many metres a ball of `radius_m` that rests on `from` may roll towards `to`, at most all the way.
+    /// How many metres a ball of `radius_m` that rests on `from` may roll towards `to`, at most all
+    /// the way.
     ///
-    /// The ball is taken to be wider by the gap that it keeps. One that is nearer to an obstacle already, since it
-    /// stopped there before, is taken as it is, and keeps the gap to what comes next.
+    /// The ball is taken to be wider by the gap that it keeps. One that is nearer to an obstacle
+    /// already, since it stopped there before, is taken as it is, and keeps the gap to what comes
+    /// next.
     pub fn sweep(&self, from: Position, to: Position, radius_m: f32) -> f32 {
         let way = from.distance(to);
-        let Some(direction) = (vector(to) - vector(from)).try_normalize() else { return 0.0 };
+        let Some(direction) = (vector(to) - vector(from)).try_normalize() else {
+            return 0.0;
+        };
         let cast = |width: f32| self.cast(from, direction, way, radius_m, width);
         let free = match cast(radius_m + SKIN_M) {
             None => way,
             Some(hit) if hit.time_of_impact > 0.0 => hit.time_of_impact,
-            Some(_) => cast(radius_m).map_or(way, |hit| (hit.time_of_impact - step_back(&hit, direction)).max(0.0)),
+            Some(_) => cast(radius_m).map_or(way, |hit| {
+                (hit.time_of_impact - step_back(&hit, direction)).max(0.0)
+            }),
         };
         self.retreat(from, to, free / way, radius_m) * way
     }
@@ -128,17 +154,30 @@ impl Statics {
         self.query().intersect_shape(pose, &ball).next().is_some()
     }
 
-    /// The first touch within `way` of a ball of radius `width` whose centre is that of one of `radius_m`; none with
-    /// what it touches already and moves away from.
-    fn cast(&self, from: Position, direction: Vector, way: f32, radius_m: f32, width: f32) -> Option<ShapeCastHit> {
+    /// The first touch within `way` of a ball of radius `width` whose centre is that of one of
+    /// `radius_m`; none with what it touches already and moves away from.
+    fn cast(
+        &self,
+        from: Position,
+        direction: Vector,
+        way: f32,
+        radius_m: f32,
+        width: f32,
+    ) -> Option<ShapeCastHit> {
         let start = Pose::from_translation(centre(from, radius_m));
-        let options =
-            ShapeCastOptions { max_time_of_impact: way, stop_at_penetration: false, ..ShapeCastOptions::default() };
-        self.query().cast_shape(&start, direction, &Ball::new(width), options).map(|(_, hit)| hit)
+        let options = ShapeCastOptions {
+            max_time_of_impact: way,
+            stop_at_penetration: false,
+            ..ShapeCastOptions::default()
+        };
+        self.query()
+            .cast_shape(&start, direction, &Ball::new(width), options)
+            .map(|(_, hit)| hit)
     }
 
-    /// The share of the way where a ball is really free: `share`, unless it is blocked there. The cast is iterative and
-    /// may miss a long wall that is grazed; what lies in the wall is then one stretch up to `share`, and its beginning is searched.
+    /// The share of the way where a ball is really free: `share`, unless it is blocked there. The
+    /// cast is iterative and may miss a long wall that is grazed; what lies in the wall is then one
+    /// stretch up to `share`, and its beginning is searched.
     fn retreat(&self, from: Position, to: Position, share: f32, radius_m: f32) -> f32 {
         let blocked = |share: f32| self.blocked(from.lerp(to, share), radius_m);
         if !blocked(share) || blocked(0.0) {
@@ -157,13 +196,20 @@ impl Statics {
     }
 
     fn query(&self) -> QueryPipeline<'_> {
-        self.tree.as_query_pipeline(&DefaultQueryDispatcher, &self.bodies, &self.colliders, QueryFilter::default())
+        self.tree.as_query_pipeline(
+            &DefaultQueryDispatcher,
+            &self.bodies,
+            &self.colliders,
+            QueryFilter::default(),
+        )
     }
 }
 
 impl fmt::Debug for Statics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Statics").field("boxes", &self.boxes.len()).finish_non_exhaustive()
+        f.debug_struct("Statics")
+            .field("boxes", &self.boxes.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -196,7 +242,10 @@ mod tests {
     #[test]
     fn a_free_way_is_free_to_its_end() {
         assert_eq!(one_box().sweep(at(0.0, 40.0), at(30.0, 0.0), RADIUS), 50.0);
-        assert_eq!(Statics::default().sweep(at(1.0, 1.0), at(9.0, 1.0), RADIUS), 8.0);
+        assert_eq!(
+            Statics::default().sweep(at(1.0, 1.0), at(9.0, 1.0), RADIUS),
+            8.0
+        );
         assert_eq!(one_box().sweep(at(3.0, 3.0), at(3.0, 3.0), RADIUS), 0.0);
     }
 
@@ -217,10 +266,17 @@ mod tests {
             let stop = from.lerp(aim, free / from.distance(aim)).quantised();
             assert!(!statics.blocked(stop, RADIUS), "{from:?} {aim:?} {stop:?}");
             assert!(statics.sweep(stop, aim, RADIUS) < 0.05, "{stop:?} {aim:?}");
-            assert!(statics.sweep(stop, from, RADIUS) > free - 0.1, "{stop:?} {from:?}");
+            assert!(
+                statics.sweep(stop, from, RADIUS) > free - 0.1,
+                "{stop:?} {from:?}"
+            );
             if stop.x < 45.0 - RADIUS - 0.75 * SKIN_M {
                 let along = Position { y: 1.0, ..stop };
-                assert_eq!(statics.sweep(stop, along, RADIUS), stop.distance(along), "{stop:?}");
+                assert_eq!(
+                    statics.sweep(stop, along, RADIUS),
+                    stop.distance(along),
+                    "{stop:?}"
+                );
             }
         }
     }
@@ -232,13 +288,24 @@ mod tests {
             statics.add_box(Block::on_ground(50.0, 49.0, length, 1.0, 3.0)); // Its face is the line y = 50.
             let mut rng = fastrand::Rng::with_seed(7);
             for _ in 0..500 {
-                let from = at(20.0 + rng.f32() * 10.0, 50.0 + RADIUS + SKIN_M + rng.f32() * 0.05).quantised();
-                let to = at(45.0 + rng.f32() * 10.0, 50.0 + RADIUS + SKIN_M + (rng.f32() - 0.5) * 0.2);
+                let from = at(
+                    20.0 + rng.f32() * 10.0,
+                    50.0 + RADIUS + SKIN_M + rng.f32() * 0.05,
+                )
+                .quantised();
+                let to = at(
+                    45.0 + rng.f32() * 10.0,
+                    50.0 + RADIUS + SKIN_M + (rng.f32() - 0.5) * 0.2,
+                );
                 let free = statics.sweep(from, to, RADIUS);
                 let stop = from.lerp(to, free / from.distance(to)).quantised();
                 assert!(stop.y >= 50.0 + RADIUS - 0.004, "{from:?} {to:?} {stop:?}");
                 let away = Position { y: 90.0, ..stop };
-                assert_eq!(statics.sweep(stop, away, RADIUS), stop.distance(away), "{stop:?}");
+                assert_eq!(
+                    statics.sweep(stop, away, RADIUS),
+                    stop.distance(away),
+                    "{stop:?}"
+                );
             }
         }
     }
@@ -249,7 +316,11 @@ mod tests {
         for gap in [0.015, 0.01, 0.001, 0.0, -0.003] {
             let stuck = at(45.0 - RADIUS - gap, 50.0);
             for away in [at(0.0, 50.0), at(10.0, 90.0), at(40.0, 2.0)] {
-                assert_eq!(statics.sweep(stuck, away, RADIUS), stuck.distance(away), "{gap} {away:?}");
+                assert_eq!(
+                    statics.sweep(stuck, away, RADIUS),
+                    stuck.distance(away),
+                    "{gap} {away:?}"
+                );
             }
             assert!(statics.sweep(stuck, at(60.0, 50.0), RADIUS) < 0.01, "{gap}");
         }
@@ -278,12 +349,22 @@ mod tests {
             let way = from.distance(to);
             let gap = |metres: f32| {
                 let position = from.lerp(to, metres / way);
-                statics.boxes().iter().map(|block| block.ground_distance(position)).fold(f32::INFINITY, f32::min)
+                statics
+                    .boxes()
+                    .iter()
+                    .map(|block| block.ground_distance(position))
+                    .fold(f32::INFINITY, f32::min)
             };
             let steps = (free / 0.01) as u32;
             let slack = RADIUS + SKIN_M - 1e-3;
-            assert!((0..=steps).all(|step| gap(step as f32 * 0.01) > slack), "case {case}: {from:?} {to:?} {free}");
-            assert!(free == way || gap(free + 0.01) < RADIUS + SKIN_M + 1e-3, "case {case}: nothing stops at {free} m");
+            assert!(
+                (0..=steps).all(|step| gap(step as f32 * 0.01) > slack),
+                "case {case}: {from:?} {to:?} {free}"
+            );
+            assert!(
+                free == way || gap(free + 0.01) < RADIUS + SKIN_M + 1e-3,
+                "case {case}: nothing stops at {free} m"
+            );
         }
     }
 
@@ -293,7 +374,10 @@ mod tests {
         statics.add_box(Block::on_ground(30.0, 50.0, 0.5, 10.0, 1.0));
         let eye = Position::new(0.0, 50.0, 0.5);
         assert_eq!(statics.ray(eye, at(2.0, 0.0), 100.0), Some(29.5));
-        assert_eq!(statics.ray(Position { z: 1.5, ..eye }, at(2.0, 0.0), 100.0), Some(45.0)); // Over the wall.
+        assert_eq!(
+            statics.ray(Position { z: 1.5, ..eye }, at(2.0, 0.0), 100.0),
+            Some(45.0)
+        ); // Over the wall.
         assert_eq!(statics.ray(eye, at(2.0, 0.0), 29.0), None);
         assert_eq!(statics.ray(eye, at(-1.0, 0.0), 100.0), None);
         assert_eq!(statics.ray(eye, at(0.0, 0.0), 100.0), None);
@@ -311,12 +395,22 @@ mod tests {
     #[test]
     fn five_thousand_boxes_are_all_found() {
         let mut statics = Statics::default();
-        let boxes: Vec<_> = (0..5_000).map(|n| ((n % 100) as f32 * 100.0, (n / 100) as f32 * 100.0)).collect();
+        let boxes: Vec<_> = (0..5_000)
+            .map(|n| ((n % 100) as f32 * 100.0, (n / 100) as f32 * 100.0))
+            .collect();
         for &(x, y) in &boxes {
             statics.add_box(Block::on_ground(x, y, 1.0, 1.0, 3.0));
         }
-        assert!(boxes.iter().all(|&(x, y)| statics.blocked(at(x + 1.2, y), RADIUS)));
-        assert!(boxes.iter().all(|&(x, y)| !statics.blocked(at(x + 50.0, y), RADIUS)));
+        assert!(
+            boxes
+                .iter()
+                .all(|&(x, y)| statics.blocked(at(x + 1.2, y), RADIUS))
+        );
+        assert!(
+            boxes
+                .iter()
+                .all(|&(x, y)| !statics.blocked(at(x + 50.0, y), RADIUS))
+        );
     }
 
     /// 10 x 10 m about (50, 50).

@@ -1,19 +1,24 @@
 //! What a game works on: the objects of a room, where they are, and what has changed.
 //!
-//! A tick is `begin_tick(horizon)`, then whatever the game does, then `finish_tick()`; after that [`World::drain_changes`] says what
-//! happened, in order. Inside, [`World::now`] is the tick's **horizon**: the room's clock plus the local lag, in whole
-//! milliseconds. What changes, changes there; nobody can change what lies before the horizon of the tick before.
+//! A tick is `begin_tick(horizon)`, then whatever the game does, then `finish_tick()`; after that
+//! [`World::drain_changes`] says what happened, in order. Inside, [`World::now`] is the tick's
+//! **horizon**: the room's clock plus the local lag, in whole milliseconds. What changes, changes
+//! there; nobody can change what lies before the horizon of the tick before.
 //!
 //! Invariants:
-//! 1. An object's position and cell are those of `now`, at any time; each change of cell is said once.
+//! 1. An object's position and cell are those of `now`, at any time; each change of cell is said
+//!    once.
 //! 2. Everything stored is what the wire can say: both ends compute with the same bits.
-//! 3. What is said about some objects, and its order, does not depend on what else there is: lists are in the order of
-//!    their causes, searches in the order of birth. So what is hidden can't shuffle what is told.
+//! 3. What is said about some objects, and its order, does not depend on what else there is: lists
+//!    are in the order of their causes, searches in the order of birth. So what is hidden can't
+//!    shuffle what is told.
 //! 4. The same seed and the same calls give the same world.
 //!
-//! An object is where its path says, or its pose ([`World::set_pose`]), whichever its kind has for component 0.
+//! An object is where its path says, or its pose ([`World::set_pose`]), whichever its kind has for
+//! component 0.
 //!
-//! Cost: what moves and what changes. What stands still costs nothing; in the steady state a tick allocates nothing for an object.
+//! Cost: what moves and what changes. What stands still costs nothing; in the steady state a tick
+//! allocates nothing for an object.
 
 mod cells;
 mod change;
@@ -73,11 +78,13 @@ pub struct World {
     cells: Cells,
     /// Of players who have said something of theirs.
     controls: BTreeMap<PlayerId, Controls>,
-    /// Objects whose path goes on after `now`, in the order in which they set out; also such as rest since this tick.
+    /// Objects whose path goes on after `now`, in the order in which they set out; also such as
+    /// rest since this tick.
     moving: Vec<ObjectId>,
     /// Objects of which a component has changed in this tick, in that order.
     changed: Vec<ObjectId>,
-    /// Objects with more points ahead than one record carries: to be told of again at the next tick.
+    /// Objects with more points ahead than one record carries: to be told of again at the next
+    /// tick.
     crowded: Vec<ObjectId>,
     changes: Vec<Change>,
     trace: Trace,
@@ -130,7 +137,8 @@ impl World {
             self.static_map = Some(self.statics.encoded());
         }
         let objects = &self.objects;
-        self.poses.finish_tick(|object| objects.slot(object).is_some());
+        self.poses
+            .finish_tick(|object| objects.slot(object).is_some());
         self.touch_crowded();
         let mut changed = std::mem::take(&mut self.changed);
         for object in changed.drain(..) {
@@ -145,14 +153,18 @@ impl World {
         out.append(&mut self.changes);
     }
 
-    /// Appends what really happened to `out` and forgets it; nothing unless the room's configuration asks for it.
+    /// Appends what really happened to `out` and forgets it; nothing unless the room's
+    /// configuration asks for it.
     pub fn drain_trace(&mut self, out: &mut Vec<TraceLine>) {
         self.trace.drain(out);
     }
 
     /// A player has come.
     pub fn trace_join(&mut self, player: PlayerId, avatar: ObjectId, name: &str) {
-        self.trace.say(self.now, avatar, || Truth::Joined { player, name: name.to_owned() });
+        self.trace.say(self.now, avatar, || Truth::Joined {
+            player,
+            name: name.to_owned(),
+        });
     }
 
     /// A player has left for good.
@@ -193,24 +205,26 @@ impl World {
         &self.statics
     }
 
-    /// The encoded `map::StaticMap` of what stands in the way, as it is at the end of the first tick: what each client is told
-    /// once. Empty before that, and if nothing stands there.
+    /// The encoded `map::StaticMap` of what stands in the way, as it is at the end of the first
+    /// tick: what each client is told once. Empty before that, and if nothing stands there.
     pub fn static_map(&self) -> Bytes {
         self.static_map.clone().unwrap_or_default()
     }
 
-    /// To put obstacles up; always in the same order, and in the first tick: later ones stand in the way, but no client is told.
+    /// To put obstacles up; always in the same order, and in the first tick: later ones stand in
+    /// the way, but no client is told.
     pub fn statics_mut(&mut self) -> &mut Statics {
         &mut self.statics
     }
 
-    /// The world's own dice. Every throw shifts all later ones: where a throw for one player must not touch another's,
-    /// give each their own with [`World::rng_for`].
+    /// The world's own dice. Every throw shifts all later ones: where a throw for one player must
+    /// not touch another's, give each their own with [`World::rng_for`].
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }
 
-    /// Dice for one purpose (a `domain` of the game's choosing, and a number within it), which depend on nothing but the room's seed.
+    /// Dice for one purpose (a `domain` of the game's choosing, and a number within it), which
+    /// depend on nothing but the room's seed.
     pub fn rng_for(&self, domain: u64, index: u64) -> Rng {
         stream(self.seed, domain.wrapping_add(1), index)
     }
@@ -227,11 +241,17 @@ impl World {
         let components: Vec<_> = components.into_iter().map(parts::stored).collect();
         let position = self.first_position(kind, &components[0]);
         let cell = self.grid.cell_at(position);
-        let id = self.objects.insert(Object::new(kind, components), position, cell);
+        let id = self
+            .objects
+            .insert(Object::new(kind, components), position, cell);
         self.cells.insert(slot_of(id), cell);
         self.changes.push(Change::Spawned { object: id, cell });
         let number = self.grid.number(cell);
-        self.trace.say(self.now, id, || Truth::Spawned { kind, position, cell: number });
+        self.trace.say(self.now, id, || Truth::Spawned {
+            kind,
+            position,
+            cell: number,
+        });
         self.begin_pose(id);
         if !self.has_pose(id) {
             self.path_changed(id);
@@ -244,8 +264,8 @@ impl World {
         self.despawn_at(object, self.now);
     }
 
-    /// Takes an object away that was there until `at`: not later than now, and after the horizon of the tick before.
-    /// One that is gone already stays gone.
+    /// Takes an object away that was there until `at`: not later than now, and after the horizon of
+    /// the tick before. One that is gone already stays gone.
     pub fn despawn_at(&mut self, object: ObjectId, at: GameTime) {
         let pose_slot = self.pose_slot_of(object);
         if self.objects.remove(object).is_none() {
@@ -254,7 +274,8 @@ impl World {
         if let Some(slot) = pose_slot {
             self.poses.remove(slot);
         }
-        self.cells.remove(slot_of(object), self.objects.cells[slot_of(object)]);
+        self.cells
+            .remove(slot_of(object), self.objects.cells[slot_of(object)]);
         self.changes.push(Change::Despawned { object, at });
         self.trace.say(at, object, || Truth::Despawned);
     }
@@ -274,7 +295,8 @@ impl World {
         self.len() == 0
     }
 
-    /// All objects, oldest first. Cost: all of them, sorted: for the start of a game and for checks.
+    /// All objects, oldest first. Cost: all of them, sorted: for the start of a game and for
+    /// checks.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = ObjectId> + use<> {
         self.objects.ids().into_iter()
     }
@@ -301,27 +323,35 @@ impl World {
         self.object(object).team
     }
 
-    /// Makes an object one of a team, or of none: who is told what only its team may know, and whose players want the freshest
-    /// news of each other.
+    /// Makes an object one of a team, or of none: who is told what only its team may know, and
+    /// whose players want the freshest news of each other.
     pub fn set_team(&mut self, object: ObjectId, team: Option<u8>) {
         if std::mem::replace(&mut self.object_mut(object).team, team) != team {
             self.changes.push(Change::Team { object });
         }
     }
 
-    /// Says that the avatar `viewer` has to do with an object, until a time: its target, its attacker. Its player wants the freshest
-    /// news of it. Only what the player knows in any case may be said here: it shows in the traffic.
+    /// Says that the avatar `viewer` has to do with an object, until a time: its target, its
+    /// attacker. Its player wants the freshest news of it. Only what the player knows in any case
+    /// may be said here: it shows in the traffic.
     pub fn engage(&mut self, viewer: ObjectId, object: ObjectId, until: GameTime) {
-        self.changes.push(Change::Engaged { viewer, object, until });
+        self.changes.push(Change::Engaged {
+            viewer,
+            object,
+            until,
+        });
     }
 
     /// Sets what a player is sent at most, or all of them, those to come included.
     pub fn set_budget(&mut self, player: Option<PlayerId>, bytes_per_s: u32) {
-        self.changes.push(Change::Budget { player, bytes_per_s });
+        self.changes.push(Change::Budget {
+            player,
+            bytes_per_s,
+        });
     }
 
-    /// Whether an object is somewhere else in a moment: its path goes on after now, or its pose has changed at this tick or the
-    /// one before.
+    /// Whether an object is somewhere else in a moment: its path goes on after now, or its pose has
+    /// changed at this tick or the one before.
     pub fn is_moving(&self, object: ObjectId) -> bool {
         match self.pose_slot_of(object) {
             Some(slot) => self.poses.is_moving(slot),
@@ -334,31 +364,50 @@ impl World {
         self.objects.cells[self.slot(object)]
     }
 
-    /// Replaces `found` by the objects that are now within `radius_m` of `centre`, oldest first. Cost: the cells around.
+    /// Replaces `found` by the objects that are now within `radius_m` of `centre`, oldest first.
+    /// Cost: the cells around.
     pub fn within(&self, centre: Position, radius_m: f32, found: &mut Vec<ObjectId>) {
-        let low = Position { x: centre.x - radius_m, y: centre.y - radius_m, ..centre };
-        let high = Position { x: centre.x + radius_m, y: centre.y + radius_m, ..centre };
+        let low = Position {
+            x: centre.x - radius_m,
+            y: centre.y - radius_m,
+            ..centre
+        };
+        let high = Position {
+            x: centre.x + radius_m,
+            y: centre.y + radius_m,
+            ..centre
+        };
         self.between(low, high, found);
         found.retain(|&object| self.position(object).distance(centre) <= radius_m);
     }
 
-    /// Replaces `found` by the objects that are now in the rectangle on (x, y) with these corners, oldest first.
+    /// Replaces `found` by the objects that are now in the rectangle on (x, y) with these corners,
+    /// oldest first.
     pub fn between(&self, low: Position, high: Position, found: &mut Vec<ObjectId>) {
-        let inside =
-            |position: Position| (low.x..=high.x).contains(&position.x) && (low.y..=high.y).contains(&position.y);
+        let inside = |position: Position| {
+            (low.x..=high.x).contains(&position.x) && (low.y..=high.y).contains(&position.y)
+        };
         found.clear();
-        let slots = self.cells.between(self.grid.cell_at(low), self.grid.cell_at(high));
-        found.extend(slots.map(|slot| self.objects.id_in(slot)).filter(|&object| inside(self.position(object))));
+        let slots = self
+            .cells
+            .between(self.grid.cell_at(low), self.grid.cell_at(high));
+        found.extend(
+            slots
+                .map(|slot| self.objects.id_in(slot))
+                .filter(|&object| inside(self.position(object))),
+        );
         found.sort_unstable();
     }
 
-    /// Says that others may see an object no more, from now on. To be said before the events that they must not learn of.
+    /// Says that others may see an object no more, from now on. To be said before the events that
+    /// they must not learn of.
     pub fn hide(&mut self, object: ObjectId) {
         self.changes.push(Change::Visibility { object });
         self.trace.say(self.now, object, || Truth::Hidden);
     }
 
-    /// Says that others may see an object again, from now on. To be said before the events that they are to learn of.
+    /// Says that others may see an object again, from now on. To be said before the events that
+    /// they are to learn of.
     pub fn reveal(&mut self, object: ObjectId) {
         self.changes.push(Change::Visibility { object });
         self.trace.say(self.now, object, || Truth::Revealed);
@@ -366,30 +415,57 @@ impl World {
 
     /// Tells those who follow `about` that something happens at `effect`.
     pub fn emit(&mut self, kind: u8, about: ObjectId, effect: GameTime, fields: Vec<EventField>) {
-        debug_assert_eq!(self.schema.events[usize::from(kind)].fields.len(), fields.len(), "fields as the schema says");
-        self.changes.push(Change::Event { kind, about, effect, fields });
+        debug_assert_eq!(
+            self.schema.events[usize::from(kind)].fields.len(),
+            fields.len(),
+            "fields as the schema says"
+        );
+        self.changes.push(Change::Event {
+            kind,
+            about,
+            effect,
+            fields,
+        });
     }
 }
 
 impl World {
     fn slot(&self, object: ObjectId) -> usize {
-        self.objects.slot(object).unwrap_or_else(|| panic!("there is no object {object}"))
+        self.objects
+            .slot(object)
+            .unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
     fn object(&self, object: ObjectId) -> &Object {
-        self.objects.get(object).unwrap_or_else(|| panic!("there is no object {object}"))
+        self.objects
+            .get(object)
+            .unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
     fn object_mut(&mut self, object: ObjectId) -> &mut Object {
-        self.objects.get_mut(object).unwrap_or_else(|| panic!("there is no object {object}"))
+        self.objects
+            .get_mut(object)
+            .unwrap_or_else(|| panic!("there is no object {object}"))
     }
 
     fn check(&self, kind: u8, components: &[Component]) {
-        let kind = self.schema.kind(kind).unwrap_or_else(|| panic!("the schema has no kind {kind}"));
-        assert_eq!(kind.components.len(), components.len(), "a {} has all its components", kind.name);
+        let kind = self
+            .schema
+            .kind(kind)
+            .unwrap_or_else(|| panic!("the schema has no kind {kind}"));
+        assert_eq!(
+            kind.components.len(),
+            components.len(),
+            "a {} has all its components",
+            kind.name
+        );
         for (component, spec) in components.iter().zip(&kind.components) {
             let fits = component.fits(&spec.codec) && !parts::is_blank(component);
-            assert!(fits, "{component:?} is not what the schema says of {}'s {}", kind.name, spec.name);
+            assert!(
+                fits,
+                "{component:?} is not what the schema says of {}'s {}",
+                kind.name, spec.name
+            );
         }
     }
 
@@ -405,11 +481,16 @@ impl World {
     fn tell_components(&mut self, id: ObjectId) {
         // The client's clock: what is sent begins there.
         let from = self.now.saturating_sub(self.delay);
-        let Some(object) = self.objects.get_mut(id) else { return };
+        let Some(object) = self.objects.get_mut(id) else {
+            return;
+        };
         let mask = std::mem::take(&mut object.dirty);
-        let is_crowded = |index: usize| parts::points_ahead(&object.components[index], from) > MAX_POINTS;
+        let is_crowded =
+            |index: usize| parts::points_ahead(&object.components[index], from) > MAX_POINTS;
         let touched = (0..object.components.len()).filter(|index| mask & 1 << index != 0);
-        object.crowded = touched.filter(|&index| is_crowded(index)).fold(0, |crowded, index| crowded | 1 << index);
+        object.crowded = touched
+            .filter(|&index| is_crowded(index))
+            .fold(0, |crowded, index| crowded | 1 << index);
         if object.crowded != 0 {
             self.crowded.push(id);
         }
@@ -420,7 +501,9 @@ impl World {
     fn touch_crowded(&mut self) {
         let mut crowded = std::mem::take(&mut self.crowded);
         for id in crowded.drain(..) {
-            let Some(object) = self.objects.get(id) else { continue };
+            let Some(object) = self.objects.get(id) else {
+                continue;
+            };
             let mask = object.crowded;
             for index in (0..16).filter(|index| mask & 1 << index != 0) {
                 self.touch(id, index);
@@ -432,9 +515,15 @@ impl World {
     fn trace_moved(&mut self) {
         let moved = self.trace.take_moved();
         for &id in &moved {
-            let Some(slot) = self.objects.slot(id) else { continue };
-            let (position, cell) = (self.objects.positions[slot], self.grid.number(self.objects.cells[slot]));
-            self.trace.say(self.now, id, || Truth::Moved { position, cell });
+            let Some(slot) = self.objects.slot(id) else {
+                continue;
+            };
+            let (position, cell) = (
+                self.objects.positions[slot],
+                self.grid.number(self.objects.cells[slot]),
+            );
+            self.trace
+                .say(self.now, id, || Truth::Moved { position, cell });
         }
         self.trace.recycle(moved);
     }
@@ -445,7 +534,8 @@ fn stream(seed: u64, domain: u64, index: u64) -> Rng {
     Rng::with_seed(mixed(mixed(mixed(seed) ^ domain) ^ index))
 }
 
-/// The finalizer of `SplitMix64` (Steele, Lea and Flood, 2014): neighbouring numbers come out far apart.
+/// The finalizer of `SplitMix64` (Steele, Lea and Flood, 2014): neighbouring numbers come out far
+/// apart.
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,7 +1,8 @@
 //! From what has changed in the world to what each client is to be told of it.
 //!
-//! The order within a tick: first what is where, then who follows what, then what is told to them, then what is gone. So an
-//! event reaches those who follow its object at the end of the tick, be it that the object goes with it.
+//! The order within a tick: first what is where, then who follows what, then what is told to them,
+//! then what is gone. So an event reaches those who follow its object at the end of the tick, be it
+//! that the object goes with it.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{Field, Notice};
@@ -48,38 +49,69 @@ impl Network {
         match *change {
             Change::Spawned { object, cell } if world.contains(object) => {
                 let kind = world.kind(object);
-                self.interest.add_object(object, self.classes[usize::from(kind)], cell);
+                self.interest
+                    .add_object(object, self.classes[usize::from(kind)], cell);
                 if world.has_pose(object) {
                     let (pose, place) = (world.pose(object), place(world, object));
-                    self.commons.book.begin(world.pose_slot(object), kind, stamp(moment), pose, place);
+                    self.commons.book.begin(
+                        world.pose_slot(object),
+                        kind,
+                        stamp(moment),
+                        pose,
+                        place,
+                    );
                 }
             }
-            Change::ChangeCell { object, to, .. } if world.contains(object) => self.interest.change_cell(object, to),
-            Change::Visibility { object } if world.contains(object) => self.interest.refresh(object),
-            Change::Budget { player, bytes_per_s } => self.set_budget(moment.now, player, bytes_per_s),
+            Change::ChangeCell { object, to, .. } if world.contains(object) => {
+                self.interest.change_cell(object, to)
+            }
+            Change::Visibility { object } if world.contains(object) => {
+                self.interest.refresh(object)
+            }
+            Change::Budget {
+                player,
+                bytes_per_s,
+            } => self.set_budget(moment.now, player, bytes_per_s),
             _ => {}
         }
     }
 
     fn note_poses(&mut self, moment: Moment, world: &World) {
         for &object in world.posed() {
-            let (slot, pose, place) = (world.pose_slot(object), world.pose(object), place(world, object));
+            let (slot, pose, place) = (
+                world.pose_slot(object),
+                world.pose(object),
+                place(world, object),
+            );
             self.commons.book.note(slot, stamp(moment), pose, place);
         }
     }
 
     fn add_viewers(&mut self, arrivals: &[Arrival]) {
         for &Arrival { client, avatar, .. } in arrivals {
-            let home = self.viewers.get(client).expect("who arrives was admitted").home;
+            let home = self
+                .viewers
+                .get(client)
+                .expect("who arrives was admitted")
+                .home;
             self.interest.add_viewer(client, avatar, home);
-            let number = self.interest.viewer_number(client).expect("it was just added");
+            let number = self
+                .interest
+                .viewer_number(client)
+                .expect("it was just added");
             self.viewers.set_number(client, number);
         }
     }
 
     /// A viewer's zones follow its avatar, once it is a margin beyond its home cell.
     fn move_homes(&mut self, world: &World) {
-        let Network { viewers, interest, grid, margin_m, .. } = self;
+        let Network {
+            viewers,
+            interest,
+            grid,
+            margin_m,
+            ..
+        } = self;
         viewers.for_each(|viewer| {
             let home = grid.home(viewer.home, world.position(viewer.avatar), *margin_m);
             if home != viewer.home {
@@ -92,18 +124,34 @@ impl Network {
     fn tell(&mut self, moment: Moment, change: &Change, world: &World, stats: &mut RoomStats) {
         match *change {
             Change::Components { object, mask } => {
-                self.tell_followers(object, |viewer| viewer.slots.touch(object, mask, moment.horizon));
+                self.tell_followers(object, |viewer| {
+                    viewer.slots.touch(object, mask, moment.horizon)
+                });
             }
-            Change::Stirred { object } => self.tell_followers(object, |viewer| viewer.slots.stir(object)),
-            Change::Engaged { viewer, object, until } => {
+            Change::Stirred { object } => {
+                self.tell_followers(object, |viewer| viewer.slots.stir(object))
+            }
+            Change::Engaged {
+                viewer,
+                object,
+                until,
+            } => {
                 if let Some(viewer) = self.viewers.behind(viewer) {
                     viewer.slots.engage(object, until);
                 }
             }
-            Change::Team { object } if world.contains(object) => self.change_team(moment, object, world),
-            Change::Event { kind, about, effect, ref fields } => {
+            Change::Team { object } if world.contains(object) => {
+                self.change_team(moment, object, world)
+            }
+            Change::Event {
+                kind,
+                about,
+                effect,
+                ref fields,
+            } => {
                 self.tell_followers(about, |viewer| {
-                    // What happened to it before it came into sight is not for this client, be it a moment before.
+                    // What happened to it before it came into sight is not for this client, be it a
+                    // moment before.
                     if viewer.slots.since(about).is_none_or(|since| since > effect) {
                         return;
                     }
@@ -125,19 +173,28 @@ impl Network {
         }
     }
 
-    /// An object belongs to another team: others may know it better, and if it is an avatar, its player knows others better.
+    /// An object belongs to another team: others may know it better, and if it is an avatar, its
+    /// player knows others better.
     fn change_team(&mut self, moment: Moment, object: ObjectId, world: &World) {
         let schema = &self.commons.schema;
         for &number in self.interest.follower_numbers(object) {
             let viewer = self.viewers.numbered(number);
             let known = Known::of(world, schema, object, viewer);
-            viewer.slots.set_audience(object, known.components, known.close, moment.horizon);
+            viewer
+                .slots
+                .set_audience(object, known.components, known.close, moment.horizon);
         }
         if let Some(viewer) = self.viewers.behind(object) {
-            let followed: Vec<ObjectId> = viewer.slots.objects().filter(|&object| world.contains(object)).collect();
+            let followed: Vec<ObjectId> = viewer
+                .slots
+                .objects()
+                .filter(|&object| world.contains(object))
+                .collect();
             for other in followed {
                 let known = Known::of(world, schema, other, viewer);
-                viewer.slots.set_audience(other, known.components, known.close, moment.horizon);
+                viewer
+                    .slots
+                    .set_audience(other, known.components, known.close, moment.horizon);
             }
         }
     }
@@ -148,10 +205,21 @@ impl Network {
             match change {
                 interest::Change::Enter { viewer, object } => {
                     let viewer = self.viewers.get_mut(viewer).expect(FOLLOWS);
-                    let Known { components, close } = Known::of(world, &self.commons.schema, object, viewer);
+                    let Known { components, close } =
+                        Known::of(world, &self.commons.schema, object, viewer);
                     let (kind, own) = (world.kind(object), object == viewer.avatar);
                     let pose = world.has_pose(object).then(|| world.pose_slot(object));
-                    viewer.slots.follow(Newcomer { object, kind, own, components, pose, close }, at);
+                    viewer.slots.follow(
+                        Newcomer {
+                            object,
+                            kind,
+                            own,
+                            components,
+                            pose,
+                            close,
+                        },
+                        at,
+                    );
                     stats.enters += 1;
                 }
                 interest::Change::Leave { viewer, object } => {
@@ -183,5 +251,9 @@ fn notice(kind: u8, effect: GameTime, fields: &[EventField], viewer: &Viewer) ->
         EventField::Position(position) => Field::Position(position),
         EventField::Number(number) => Field::Number(number),
     });
-    Notice::Event { kind, effect, fields: fields.collect() }
+    Notice::Event {
+        kind,
+        effect,
+        fields: fields.collect(),
+    }
 }

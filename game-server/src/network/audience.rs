@@ -25,7 +25,13 @@ impl Known {
             Audience::Team => close,
             Audience::Owner => owned,
         };
-        let known = components.iter().enumerate().filter(|(_, spec)| may_know(spec.audience));
-        Known { components: known.fold(0, |mask, (index, _)| mask | 1 << index), close }
+        let known = components
+            .iter()
+            .enumerate()
+            .filter(|(_, spec)| may_know(spec.audience));
+        Known {
+            components: known.fold(0, |mask, (index, _)| mask | 1 << index),
+            close,
+        }
     }
 }

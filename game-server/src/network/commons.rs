@@ -1,6 +1,8 @@
-//! What all clients of a room share: what is computed once for them, and the buffers of whoever writes just now.
+//! What all clients of a room share: what is computed once for them, and the buffers of whoever
+//! writes just now.
 //!
-//! Nothing here is about one client; so nothing that one is told can reach another but through what both are told in any case.
+//! Nothing here is about one client; so nothing that one is told can reach another but through what
+//! both are told in any case.
 
 use std::time::Duration;
 
@@ -20,9 +22,11 @@ use crate::config::{Coding, RoomConfig};
 use crate::logic::world::World;
 use crate::stats::RoomStats;
 
-/// Poses a second, over all clients, that the fine level may code: at some 2.5 us each, a tenth of a core.
+/// Poses a second, over all clients, that the fine level may code: at some 2.5 us each, a tenth of
+/// a core.
 const FINE_POSES_PER_S: u64 = 40_000;
-/// Datagrams are cut from blocks of this size, in bytes: one allocation for a hundred of them. A block lives until the last of them is sent.
+/// Datagrams are cut from blocks of this size, in bytes: one allocation for a hundred of them. A
+/// block lives until the last of them is sent.
 const BLOCK: usize = 64 * 1_024;
 
 /// See the module.
@@ -90,8 +94,16 @@ pub struct Tick<'t> {
 impl Commons {
     /// Of a room with nobody in it.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
-        const NONE: PoseFormat = PoseFormat { per_metre: 1, turn: Turning::Fixed, motion: None };
-        let formats: Vec<_> = schema.kinds.iter().map(|kind| kind.pose_format().copied().unwrap_or(NONE)).collect();
+        const NONE: PoseFormat = PoseFormat {
+            per_metre: 1,
+            turn: Turning::Fixed,
+            motion: None,
+        };
+        let formats: Vec<_> = schema
+            .kinds
+            .iter()
+            .map(|kind| kind.pose_format().copied().unwrap_or(NONE))
+            .collect();
         Commons {
             book: PoseBook::default(),
             codes: CodeCache::default(),
@@ -99,7 +111,9 @@ impl Commons {
             delay: config.delay,
             coding: config.coding,
             tick_hz: config.tick_hz.into(),
-            turns_freely: formats.iter().any(|format| matches!(format.turn, Turning::Free { .. })),
+            turns_freely: formats
+                .iter()
+                .any(|format| matches!(format.turn, Turning::Free { .. })),
             rates: Rates::of_schema(&schema),
             formats,
             schema,
@@ -107,20 +121,36 @@ impl Commons {
         }
     }
 
-    /// Whether the poses of a client to whom `active` objects stir are coded with the shared level. What others are told, and
-    /// how many objects there are, has no say in this: it would tell of what is hidden.
+    /// Whether the poses of a client to whom `active` objects stir are coded with the shared level.
+    /// What others are told, and how many objects there are, has no say in this: it would tell of
+    /// what is hidden.
     pub fn codes_shared(&self, clients: usize, active: usize) -> bool {
         match self.coding {
             Coding::Shared => true,
             Coding::Fine => false,
-            Coding::Auto => !self.turns_freely || clients as u64 * active as u64 * self.tick_hz > FINE_POSES_PER_S,
+            Coding::Auto => {
+                !self.turns_freely
+                    || clients as u64 * active as u64 * self.tick_hz > FINE_POSES_PER_S
+            }
         }
     }
 
     /// What poses are judged by, and the cache to look them up in.
     pub fn scene(&mut self, stamp: GameTime, shared: bool) -> (Scene<'_>, &mut CodeCache) {
-        let source = Source { book: &self.book, formats: &self.formats, stamp, tick_hz: self.tick_hz };
-        (Scene { source, rates: &self.rates, shared }, &mut self.codes)
+        let source = Source {
+            book: &self.book,
+            formats: &self.formats,
+            stamp,
+            tick_hz: self.tick_hz,
+        };
+        (
+            Scene {
+                source,
+                rates: &self.rates,
+                shared,
+            },
+            &mut self.codes,
+        )
     }
 
     /// The written bytes as a datagram, without an allocation of its own.

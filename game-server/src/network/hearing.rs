@@ -1,7 +1,7 @@
 //! What one client wants, as far as it may want something.
 //!
-//! Commands as they arrive go in; those that count come out. Bounds: [`COMMANDS_PER_S`], the rest is refused; an answer to one
-//! that is refused so, once a second.
+//! Commands as they arrive go in; those that count come out. Bounds: [`COMMANDS_PER_S`], the rest
+//! is refused; an answer to one that is refused so, once a second.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use ambit_proto::message::{Action, Command, Input};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::{self, WireError};
 
-/// Commands that a client may send in a second, and at once: a held click that steers at the highest tick rate.
+/// Commands that a client may send in a second, and at once: a held click that steers at the
+/// highest tick rate.
 pub const COMMANDS_PER_S: f64 = 64.0;
 
 /// What came out of a client's datagram.
@@ -17,9 +18,11 @@ pub const COMMANDS_PER_S: f64 = 64.0;
 pub enum Heard {
     /// A command within the allowance.
     Command(Command),
-    /// A command to go or to hold keys that was sent before one that has been heard already: what it wanted is out of date.
+    /// A command to go or to hold keys that was sent before one that has been heard already: what
+    /// it wanted is out of date.
     Outdated,
-    /// A command over the allowance: its number, if the client is to be told; it is told once a second.
+    /// A command over the allowance: its number, if the client is to be told; it is told once a
+    /// second.
     OverRate(Option<u32>),
     /// A message that makes no sense.
     Malformed(WireError),
@@ -43,20 +46,28 @@ pub struct Hearing {
 impl Hearing {
     /// Of a client that has just come in.
     pub fn new(now: GameTime) -> Self {
-        Hearing { last_steer: None, allowance: COMMANDS_PER_S, allowance_at: now, told_at: None }
+        Hearing {
+            last_steer: None,
+            allowance: COMMANDS_PER_S,
+            allowance_at: now,
+            told_at: None,
+        }
     }
 
     /// A reliable message.
     pub fn hear(&mut self, at: GameTime, bytes: &[u8]) -> Heard {
         match wire::decode::<Command>(bytes) {
             Err(error) => Heard::Malformed(error),
-            Ok(command) if !self.may_speak(at) => Heard::OverRate(self.may_be_told(at).then_some(command.number)),
+            Ok(command) if !self.may_speak(at) => {
+                Heard::OverRate(self.may_be_told(at).then_some(command.number))
+            }
             Ok(command) if self.is_outdated(&command) => Heard::Outdated,
             Ok(command) => Heard::Command(command),
         }
     }
 
-    /// Commands come in any order. For those where the last word counts, a late one must not undo a newer one.
+    /// Commands come in any order. For those where the last word counts, a late one must not undo a
+    /// newer one.
     fn is_outdated(&mut self, command: &Command) -> bool {
         if !matches!(command.action, Action::Move { .. } | Action::Keys(_)) {
             return false;
@@ -71,7 +82,9 @@ impl Hearing {
 
     /// An answer for each command of a flood would cost more than the flood.
     fn may_be_told(&mut self, at: GameTime) -> bool {
-        let may = self.told_at.is_none_or(|told| at.since(told) >= Duration::from_secs(1));
+        let may = self
+            .told_at
+            .is_none_or(|told| at.since(told) >= Duration::from_secs(1));
         if may {
             self.told_at = Some(at);
         }
@@ -99,7 +112,10 @@ mod tests {
     fn of_commands_to_hold_keys_the_newest_counts_whatever_the_order() {
         let mut hearing = Hearing::new(GameTime::ZERO);
         let heard = [7, 6, 9].map(|number| {
-            let bytes = wire::encode(&mut Command { number, action: Action::Keys(number) });
+            let bytes = wire::encode(&mut Command {
+                number,
+                action: Action::Keys(number),
+            });
             matches!(hearing.hear(GameTime::ZERO, &bytes), Heard::Command(_))
         });
         assert_eq!(heard, [true, false, true]);

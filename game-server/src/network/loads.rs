@@ -1,12 +1,15 @@
 //! What each cell of a map costs: the seam at which a large map can be cut.
 //!
-//! What has changed in the world goes in, figures of cells, of rectangles of cells and of the whole map come out. The sums of at most
-//! [`REGIONS`] x [`REGIONS`] regions are kept along, so a summary of any map costs the same; hosts report it (`RoomLoad`). A cut
-//! looks at regions first and at the cells of one region then. Nothing in the room depends on these figures.
+//! What has changed in the world goes in, figures of cells, of rectangles of cells and of the whole
+//! map come out. The sums of at most [`REGIONS`] x [`REGIONS`] regions are kept along, so a summary
+//! of any map costs the same; hosts report it (`RoomLoad`). A cut looks at regions first and at the
+//! cells of one region then. Nothing in the room depends on these figures.
 //!
-//! Invariant: a region's figures are the sums of its cells', and the map's those of its regions. Units: objects and players now; changes
-//! (components, poses and events that are told) in the last whole window of [`WINDOW_S`] seconds. Cost: what changed. 16 bytes a cell.
-//! Source: reference 003, section 2.1 (cells that inform a load balancer; a k-d tree whose nodes know load and capacity).
+//! Invariant: a region's figures are the sums of its cells', and the map's those of its regions.
+//! Units: objects and players now; changes (components, poses and events that are told) in the last
+//! whole window of [`WINDOW_S`] seconds. Cost: what changed. 16 bytes a cell. Source: reference
+//! 003, section 2.1 (cells that inform a load balancer; a k-d tree whose nodes know load and
+//! capacity).
 
 use std::collections::HashMap;
 
@@ -18,7 +21,8 @@ use crate::logic::world::{Change, World};
 
 /// Regions along each axis, at most.
 pub const REGIONS: u16 = 8;
-/// How long changes are counted together: long enough for a crowd's noise, short enough for a cut that is needed.
+/// How long changes are counted together: long enough for a crowd's noise, short enough for a cut
+/// that is needed.
 pub const WINDOW_S: u64 = 4;
 
 /// What some cells have to bear.
@@ -73,7 +77,8 @@ impl CellLoads {
     pub fn new(grid: Grid) -> Self {
         let (columns, rows) = (grid.columns(), grid.rows());
         let edge_cells = columns.max(rows).div_ceil(REGIONS);
-        let regions = usize::from(columns.div_ceil(edge_cells)) * usize::from(rows.div_ceil(edge_cells));
+        let regions =
+            usize::from(columns.div_ceil(edge_cells)) * usize::from(rows.div_ceil(edge_cells));
         Self {
             columns,
             rows,
@@ -119,9 +124,12 @@ impl CellLoads {
     /// The sum of the cells from `low` to `high`, both included. Cost: these cells.
     pub fn within(&self, low: Cell, high: Cell) -> Load {
         let rows = low.row..=high.row.min(self.rows - 1);
-        let cells =
-            rows.flat_map(|row| (low.column..=high.column.min(self.columns - 1)).map(move |x| Cell::new(x, row)));
-        cells.map(|cell| self.cell(cell)).fold(Load::default(), Load::plus)
+        let cells = rows.flat_map(|row| {
+            (low.column..=high.column.min(self.columns - 1)).map(move |x| Cell::new(x, row))
+        });
+        cells
+            .map(|cell| self.cell(cell))
+            .fold(Load::default(), Load::plus)
     }
 
     /// The summary. Cost: the regions, 64 at most.
@@ -130,7 +138,11 @@ impl CellLoads {
             columns: self.columns.div_ceil(self.edge_cells),
             rows: self.rows.div_ceil(self.edge_cells),
             edge_cells: self.edge_cells,
-            loads: self.regions.iter().map(|count| count.load(self.window)).collect(),
+            loads: self
+                .regions
+                .iter()
+                .map(|count| count.load(self.window))
+                .collect(),
         }
     }
 
@@ -143,7 +155,9 @@ impl CellLoads {
     }
 
     fn remove(&mut self, object: ObjectId) {
-        let Some((cell, is_player)) = self.places.remove(&object) else { return };
+        let Some((cell, is_player)) = self.places.remove(&object) else {
+            return;
+        };
         self.each_at(cell, |count, _| {
             count.objects -= 1;
             count.players -= u16::from(is_player);
@@ -162,7 +176,10 @@ impl CellLoads {
         let columns = usize::from(self.columns.div_ceil(self.edge_cells));
         let (column, row) = (cell.column / self.edge_cells, cell.row / self.edge_cells);
         then(&mut self.cells[index], window);
-        then(&mut self.regions[usize::from(row) * columns + usize::from(column)], window);
+        then(
+            &mut self.regions[usize::from(row) * columns + usize::from(column)],
+            window,
+        );
     }
 
     fn index(&self, cell: Cell) -> usize {
@@ -171,10 +188,15 @@ impl CellLoads {
 }
 
 impl Count {
-    /// Counters of old windows are turned over when they are touched or read, not at each window's end.
+    /// Counters of old windows are turned over when they are touched or read, not at each window's
+    /// end.
     fn note_change(&mut self, window: u16) {
         if self.window != window {
-            self.before = if self.window.wrapping_add(1) == window { self.changes } else { 0 };
+            self.before = if self.window.wrapping_add(1) == window {
+                self.changes
+            } else {
+                0
+            };
             (self.window, self.changes) = (window, 0);
         }
         self.changes += 1;
@@ -186,7 +208,11 @@ impl Count {
             1 => self.changes,
             _ => 0,
         };
-        Load { objects: self.objects, players: self.players.into(), changes }
+        Load {
+            objects: self.objects,
+            players: self.players.into(),
+            changes,
+        }
     }
 }
 
@@ -228,7 +254,12 @@ mod tests {
     }
 
     fn check(width: f32, height: f32) {
-        let config = RoomConfig { width, height, seed: 3, ..RoomConfig::default() };
+        let config = RoomConfig {
+            width,
+            height,
+            seed: 3,
+            ..RoomConfig::default()
+        };
         let mut game = Field::new(10, 150);
         let mut world = World::new(&config, game.schema());
         let (mut loads, mut changes) = (CellLoads::new(config.grid()), Vec::new());
@@ -253,45 +284,77 @@ mod tests {
             world.drain_changes(&mut changes);
             loads.note(now, &changes, &world);
             for change in &changes {
-                let (Change::Components { object, .. } | Change::Event { about: object, .. }) = *change else {
+                let (Change::Components { object, .. } | Change::Event { about: object, .. }) =
+                    *change
+                else {
                     continue;
                 };
                 if world.contains(object) {
-                    *by_window.entry((tick / 80, world.cell(object))).or_default() += 1;
+                    *by_window
+                        .entry((tick / 80, world.cell(object)))
+                        .or_default() += 1;
                 }
             }
             changes.clear();
-            // Not with what has left in this tick: where that was told is nobody's business any more.
+            // Not with what has left in this tick: where that was told is nobody's business any
+            // more.
             seen += compare(&loads, &world, tick / 80, &by_window);
         }
         assert!(seen > 100, "{seen} changes");
     }
 
     /// How many changes there were in the last whole window.
-    fn compare(loads: &CellLoads, world: &World, window: u64, by_window: &BTreeMap<(u64, Cell), u32>) -> u32 {
+    fn compare(
+        loads: &CellLoads,
+        world: &World,
+        window: u64,
+        by_window: &BTreeMap<(u64, Cell), u32>,
+    ) -> u32 {
         let mut cells: BTreeMap<Cell, Load> = BTreeMap::new();
         for object in world.objects() {
             let load = cells.entry(world.cell(object)).or_default();
             load.objects += 1;
             load.players += u32::from(world.owner(object).is_some());
         }
-        let Some(before) = window.checked_sub(1) else { return 0 };
-        for (&(_, cell), changes) in by_window.range((before, Cell::default())..(window, Cell::default())) {
+        let Some(before) = window.checked_sub(1) else {
+            return 0;
+        };
+        for (&(_, cell), changes) in
+            by_window.range((before, Cell::default())..(window, Cell::default()))
+        {
             cells.entry(cell).or_default().changes += changes;
         }
-        let all = (0..loads.rows).flat_map(|row| (0..loads.columns).map(move |column| Cell::new(column, row)));
+        let all = (0..loads.rows)
+            .flat_map(|row| (0..loads.columns).map(move |column| Cell::new(column, row)));
         for cell in all {
-            assert_eq!(loads.cell(cell), cells.get(&cell).copied().unwrap_or_default(), "{cell:?}");
+            assert_eq!(
+                loads.cell(cell),
+                cells.get(&cell).copied().unwrap_or_default(),
+                "{cell:?}"
+            );
         }
         let total = cells.values().copied().fold(Load::default(), Load::plus);
         let regions = loads.regions();
-        assert_eq!((regions.total(), loads.within(Cell::default(), Cell::new(u16::MAX, u16::MAX))), (total, total));
+        assert_eq!(
+            (
+                regions.total(),
+                loads.within(Cell::default(), Cell::new(u16::MAX, u16::MAX))
+            ),
+            (total, total)
+        );
         assert!(regions.columns <= REGIONS && regions.rows <= REGIONS);
         let edge = regions.edge_cells;
         for (index, load) in regions.loads.iter().enumerate() {
-            let (column, row) = (index as u16 % regions.columns * edge, index as u16 / regions.columns * edge);
+            let (column, row) = (
+                index as u16 % regions.columns * edge,
+                index as u16 / regions.columns * edge,
+            );
             let high = Cell::new(column + edge - 1, row + edge - 1);
-            assert_eq!(*load, loads.within(Cell::new(column, row), high), "region {index}");
+            assert_eq!(
+                *load,
+                loads.within(Cell::new(column, row), high),
+                "region {index}"
+            );
         }
         total.changes
     }

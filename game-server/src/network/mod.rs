@@ -1,10 +1,11 @@
 //! GameNetwork: who is told what.
 //!
-//! The logic's changes go in ([`Network::apply`]), datagrams come out ([`Network::send`]). In between: `interest` says who
-//! follows what, `replication` what each of them is still to be told, and each viewer's link what arrived.
-//! Nothing reaches a client but through its own slots (objects it follows, components of its audience) and the events
-//! of objects that it follows. Cost: what changed, times who follows it; for each client a look at what stirs around it. What
-//! many are told is encoded once (`commons`).
+//! The logic's changes go in ([`Network::apply`]), datagrams come out ([`Network::send`]). In
+//! between: `interest` says who follows what, `replication` what each of them is still to be told,
+//! and each viewer's link what arrived. Nothing reaches a client but through its own slots (objects
+//! it follows, components of its audience) and the events of objects that it follows. Cost: what
+//! changed, times who follows it; for each client a look at what stirs around it. What many are
+//! told is encoded once (`commons`).
 
 mod apply;
 mod audience;
@@ -88,7 +89,8 @@ pub struct Eyes<'a> {
 
 impl Sees for Eyes<'_> {
     fn sees(&self, viewer: ObjectId, object: ObjectId) -> bool {
-        self.world.contains(object) && (viewer == object || self.game.sees(self.world, viewer, object))
+        self.world.contains(object)
+            && (viewer == object || self.game.sees(self.world, viewer, object))
     }
 }
 
@@ -113,14 +115,28 @@ impl Network {
 
     /// A client is in: what it says is heard from now on. It sees once its `Arrival` is applied.
     pub fn admit(&mut self, now: GameTime, arrival: Arrival, world: &World) {
-        let Arrival { client, player, avatar } = arrival;
+        let Arrival {
+            client,
+            player,
+            avatar,
+        } = arrival;
         let home = self.grid.cell_at(world.position(avatar));
-        self.viewers.insert(Viewer::new(client, player, avatar, home, now, self.budget_bytes_per_s));
+        self.viewers.insert(Viewer::new(
+            client,
+            player,
+            avatar,
+            home,
+            now,
+            self.budget_bytes_per_s,
+        ));
     }
 
     /// The clients that have confirmed nothing for too long.
     pub fn deaf(&self, now: GameTime) -> impl Iterator<Item = ClientId> {
-        self.viewers.iter().filter(move |viewer| viewer.is_deaf(now)).map(|viewer| viewer.client)
+        self.viewers
+            .iter()
+            .filter(move |viewer| viewer.is_deaf(now))
+            .map(|viewer| viewer.client)
     }
 
     /// The client is gone.
@@ -130,8 +146,8 @@ impl Network {
         }
     }
 
-    /// A datagram of a client; what it said goes to `heard`. A client that is not there is ignored: its last datagrams may
-    /// be under way when it leaves.
+    /// A datagram of a client; what it said goes to `heard`. A client that is not there is ignored:
+    /// its last datagrams may be under way when it leaves.
     pub fn handle_datagram(
         &mut self,
         client: ClientId,
@@ -146,8 +162,17 @@ impl Network {
     }
 
     /// Tells a client that its command was refused.
-    pub fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: u16, stats: &mut RoomStats) {
-        let Some(viewer) = self.viewers.get_mut(client) else { return };
+    pub fn refuse(
+        &mut self,
+        now: GameTime,
+        client: ClientId,
+        command: u32,
+        code: u16,
+        stats: &mut RoomStats,
+    ) {
+        let Some(viewer) = self.viewers.get_mut(client) else {
+            return;
+        };
         if !viewer.notify(now, &mut Notice::Refused { command, code }) {
             stats.notices_dropped += 1;
         }
@@ -161,12 +186,25 @@ impl Network {
     }
 
     /// Hands out what is to be sent to each client now; neighbours are told one after the other.
-    pub fn send(&mut self, now: GameTime, world: &World, stats: &mut RoomStats, send: impl FnMut(ClientId, Bytes)) {
+    pub fn send(
+        &mut self,
+        now: GameTime,
+        world: &World,
+        stats: &mut RoomStats,
+        send: impl FnMut(ClientId, Bytes),
+    ) {
         self.send_to_all(now, world, stats, false, send);
     }
 
-    /// After the last tick, at `now`: hands out the same for clients that heard nothing at that tick, so that they know all that there is.
-    pub fn part(&mut self, now: GameTime, world: &World, stats: &mut RoomStats, send: impl FnMut(ClientId, Bytes)) {
+    /// After the last tick, at `now`: hands out the same for clients that heard nothing at that
+    /// tick, so that they know all that there is.
+    pub fn part(
+        &mut self,
+        now: GameTime,
+        world: &World,
+        stats: &mut RoomStats,
+        send: impl FnMut(ClientId, Bytes),
+    ) {
         self.send_to_all(now, world, stats, true, send);
     }
 
@@ -178,13 +216,28 @@ impl Network {
         parting: bool,
         mut send: impl FnMut(ClientId, Bytes),
     ) {
-        let Network { commons, scratch, viewers, tick, .. } = self;
+        let Network {
+            commons,
+            scratch,
+            viewers,
+            tick,
+            ..
+        } = self;
         commons.records.clear();
         if stats.ticks.is_multiple_of(ARRANGE_TICKS) {
             viewers.arrange();
         }
         let clients = viewers.len();
-        let mut tick = Tick { now, next: now + *tick, world, commons, scratch, stats, clients, parting };
+        let mut tick = Tick {
+            now,
+            next: now + *tick,
+            world,
+            commons,
+            scratch,
+            stats,
+            clients,
+            parting,
+        };
         viewers.for_each(|viewer| {
             tick.stats.late_events += viewer.late.take();
             let client = viewer.client;
@@ -197,7 +250,8 @@ impl Network {
         add(&mut stats.codes, self.commons.codes.take_counts());
     }
 
-    /// Sets what a player's clients are sent at most; all clients', those to come included, if it is nobody's.
+    /// Sets what a player's clients are sent at most; all clients', those to come included, if it
+    /// is nobody's.
     pub fn set_budget(&mut self, now: GameTime, player: Option<PlayerId>, bytes_per_s: u32) {
         if player.is_none() {
             self.budget_bytes_per_s = bytes_per_s;
@@ -218,7 +272,10 @@ impl Network {
 
     /// What all clients together may be sent, in bytes a second, as their lines are now.
     pub fn budgets(&self) -> u64 {
-        self.viewers.iter().map(|viewer| u64::from(viewer.link().stats().budget_bytes_per_s)).sum()
+        self.viewers
+            .iter()
+            .map(|viewer| u64::from(viewer.link().stats().budget_bytes_per_s))
+            .sum()
     }
 
     /// Who follows what: for checks from outside.
@@ -244,15 +301,27 @@ fn add(sharing: &mut Sharing, (made, used): (u64, u64)) {
 
 /// The class of interest of each kind, and the zones of each class; class 0 has the room's.
 fn classes(config: &RoomConfig, schema: &Schema) -> (Vec<u8>, Vec<Zone>) {
-    let mut sights = vec![Sight { inner: config.inner, outer: config.outer }];
+    let mut sights = vec![Sight {
+        inner: config.inner,
+        outer: config.outer,
+    }];
     let mut classes = Vec::with_capacity(schema.kinds.len());
     for kind in &schema.kinds {
         let sight = kind.sight.unwrap_or(sights[0]);
-        let class = sights.iter().position(|&known| known == sight).unwrap_or_else(|| {
-            sights.push(sight);
-            sights.len() - 1
-        });
+        let class = sights
+            .iter()
+            .position(|&known| known == sight)
+            .unwrap_or_else(|| {
+                sights.push(sight);
+                sights.len() - 1
+            });
         classes.push(class as u8);
     }
-    (classes, sights.into_iter().map(|Sight { inner, outer }| Zone { inner, outer }).collect())
+    (
+        classes,
+        sights
+            .into_iter()
+            .map(|Sight { inner, outer }| Zone { inner, outer })
+            .collect(),
+    )
 }

@@ -1,26 +1,32 @@
 //! How a client that cannot be told everything is told something at each tick.
 //!
-//! A budget that holds over any second can be spent at once, and then nothing is left for a while: what the player fights would
-//! stand still. So whoever has more to hear than the budget allows is told a tick's share of it at each tick. Who is not behind may be
-//! told as much at once as the link allows.
+//! A budget that holds over any second can be spent at once, and then nothing is left for a while:
+//! what the player fights would stand still. So whoever has more to hear than the budget allows is
+//! told a tick's share of it at each tick. Who is not behind may be told as much at once as the
+//! link allows.
 //!
-//! What became of a tick goes in, how much the next one may say comes out. Units: bytes with all that a datagram costs on the line.
+//! What became of a tick goes in, how much the next one may say comes out. Units: bytes with all
+//! that a datagram costs on the line.
 
 use std::time::Duration;
 
 use ambit_proto::link::{BudgetConfig, MAX_DATAGRAM};
 
-/// Of a tick's share, in hundredths: what is left makes up for rounding, so that the link never has to refuse.
+/// Of a tick's share, in hundredths: what is left makes up for rounding, so that the link never has
+/// to refuse.
 const SHARE_PERCENT: u64 = 96;
-/// What a datagram costs beside its body, in bytes, at most: the link's header; not counting messages, which have priority.
+/// What a datagram costs beside its body, in bytes, at most: the link's header; not counting
+/// messages, which have priority.
 const HEADER_BYTES: u64 = 12;
-/// Poses that are looked at for each that went out at the tick before, and some more, as what they take varies.
+/// Poses that are looked at for each that went out at the tick before, and some more, as what they
+/// take varies.
 const POSES_FACTOR: usize = 2;
 const MORE_POSES: usize = 64;
 
 /// A datagram that is full, with all that it costs: as much may be saved up.
 const FULL_BYTES: u64 = MAX_DATAGRAM as u64 + 53;
-/// Ticks in a row in which records were due and none fitted, before a full datagram is saved up for them.
+/// Ticks in a row in which records were due and none fitted, before a full datagram is saved up for
+/// them.
 const PATIENCE_TICKS: u32 = 8;
 
 /// See the module.
@@ -39,30 +45,38 @@ pub(super) struct Pace {
 impl Pace {
     /// A tick of this length begins to write; `rate` is what may leave in a second.
     pub(super) fn begin_tick(&mut self, rate: impl FnOnce() -> u32, tick: Duration) {
-        let share = |rate: u32| u64::from(rate) * tick.as_micros() as u64 * SHARE_PERCENT / 100_000_000;
+        let share =
+            |rate: u32| u64::from(rate) * tick.as_micros() as u64 * SHARE_PERCENT / 100_000_000;
         self.left_bytes = self.behind.map(|_| share(rate()) + self.saved_bytes);
     }
 
-    /// A tick is over. If not everything that was due went out: how many poses did; and how many records did, if not all.
+    /// A tick is over. If not everything that was due went out: how many poses did; and how many
+    /// records did, if not all.
     pub(super) fn end_tick(&mut self, behind: Option<usize>, records: Option<usize>) {
         self.saved_bytes = self.left_bytes.unwrap_or(0).min(FULL_BYTES);
         // One full datagram, and then it is the others' turn again.
         let granted = self.stuck_ticks >= PATIENCE_TICKS && !self.saves();
-        self.stuck_ticks = if records == Some(0) && !granted { self.stuck_ticks + 1 } else { 0 };
+        self.stuck_ticks = if records == Some(0) && !granted {
+            self.stuck_ticks + 1
+        } else {
+            0
+        };
         self.behind = behind;
         if behind.is_none() {
             self.saved_bytes = 0;
         }
     }
 
-    /// Whether nothing leaves at this tick so that a record that is longer than a tick's share leaves at one of the next.
+    /// Whether nothing leaves at this tick so that a record that is longer than a tick's share
+    /// leaves at one of the next.
     fn saves(&self) -> bool {
         self.stuck_ticks >= PATIENCE_TICKS && self.left_bytes.is_some_and(|left| left < FULL_BYTES)
     }
 
     /// How many poses are worth a look.
     pub(super) fn most_poses(&self) -> usize {
-        self.behind.map_or(usize::MAX, |sent| POSES_FACTOR * sent + MORE_POSES)
+        self.behind
+            .map_or(usize::MAX, |sent| POSES_FACTOR * sent + MORE_POSES)
     }
 
     /// How long the next body may be, in bits.
@@ -71,7 +85,9 @@ impl Pace {
             return 0;
         }
         let overhead = u64::from(BudgetConfig::default().overhead_bytes) + HEADER_BYTES;
-        self.left_bytes.map_or(usize::MAX, |left| 8 * left.saturating_sub(overhead) as usize)
+        self.left_bytes.map_or(usize::MAX, |left| {
+            8 * left.saturating_sub(overhead) as usize
+        })
     }
 
     /// A datagram of this length leaves.
@@ -90,7 +106,10 @@ mod tests {
         let tick = Duration::from_millis(50);
         let mut pace = Pace::default();
         pace.begin_tick(|| 20_000, tick);
-        assert_eq!((pace.room_bits(), pace.most_poses()), (usize::MAX, usize::MAX));
+        assert_eq!(
+            (pace.room_bits(), pace.most_poses()),
+            (usize::MAX, usize::MAX)
+        );
         pace.end_tick(Some(30), None);
         assert_eq!(pace.most_poses(), 124);
         pace.begin_tick(|| 20_000, tick);

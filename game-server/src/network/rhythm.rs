@@ -1,14 +1,18 @@
 //! When a client is told that there is nothing to tell.
 //!
-//! A datagram with news brings the stamp of its tick: up to then the client knows all that it may know. Where there is no news, a
-//! *pulse* does that, a datagram with a stamp and nothing else. What comes of silence at the client:
-//! - as long as something that it sees moves, what it shows is as old as the newest stamp; so a pulse follows after [`PULSE`].
-//! - When nothing moves, nothing gets old. The client only wants to know that the line lives, and has its clock by the link's
-//!   pings, whose answers bring a stamp along; should there be none, a pulse follows after [`SLOW_PULSE`].
+//! A datagram with news brings the stamp of its tick: up to then the client knows all that it may
+//! know. Where there is no news, a *pulse* does that, a datagram with a stamp and nothing else.
+//! What comes of silence at the client:
+//! - as long as something that it sees moves, what it shows is as old as the newest stamp; so a
+//!   pulse follows after [`PULSE`].
+//! - When nothing moves, nothing gets old. The client only wants to know that the line lives, and
+//!   has its clock by the link's pings, whose answers bring a stamp along; should there be none, a
+//!   pulse follows after [`SLOW_PULSE`].
 //!
 //! A pulse asks for no acknowledgement: the next one makes up for it.
 //!
-//! Invariant: the rhythm depends on what the client follows and was told, and on nothing else: it must not tell of what is hidden.
+//! Invariant: the rhythm depends on what the client follows and was told, and on nothing else: it
+//! must not tell of what is hidden.
 
 use std::time::Duration;
 
@@ -41,7 +45,8 @@ impl Rhythm {
         self.stamped_at < now
     }
 
-    /// Whether a pulse is due at the tick of `now`, unless a datagram leaves anyway; `sees_motion` is asked only if it matters.
+    /// Whether a pulse is due at the tick of `now`, unless a datagram leaves anyway; `sees_motion`
+    /// is asked only if it matters.
     pub(super) fn is_due(self, now: GameTime, sees_motion: impl FnOnce() -> bool) -> bool {
         let silence = now.since(self.stamped_at);
         silence >= SLOW_PULSE || silence >= PULSE && sees_motion()

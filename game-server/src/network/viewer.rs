@@ -1,8 +1,9 @@
 //! One client of a room: its link, and what it knows.
 //!
-//! Datagrams of the client go in, what it wants comes out ([`Viewer::handle_datagram`]), and once a tick the datagrams that it
-//! gets ([`Viewer::send`]); nothing here decides what a client may see. Bounds: see [`hearing`](super::hearing) for what it may say,
-//! [`DATAGRAMS_PER_TICK`] and the budget for what it is told; what is left waits for the next tick.
+//! Datagrams of the client go in, what it wants comes out ([`Viewer::handle_datagram`]), and once a
+//! tick the datagrams that it gets ([`Viewer::send`]); nothing here decides what a client may see.
+//! Bounds: see [`hearing`](super::hearing) for what it may say, [`DATAGRAMS_PER_TICK`] and the
+//! budget for what it is told; what is left waits for the next tick.
 
 mod effects;
 mod outgoing;
@@ -78,7 +79,8 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// A report may claim that everything was late, but not more than a client can be told since it came.
+    /// A report may claim that everything was late, but not more than a client can be told since it
+    /// came.
     fn note(&mut self, report: Report, here_for: Duration) {
         let most = (here_for.as_secs() + 1) * MAX_NEWS_PER_S;
         self.reported = report.late.min(report.news).min(most).max(self.reported);
@@ -102,7 +104,10 @@ impl Viewer {
         now: GameTime,
         budget_bytes_per_s: u32,
     ) -> Self {
-        let budget = Some(BudgetConfig { bytes_per_s: budget_bytes_per_s, ..BudgetConfig::default() });
+        let budget = Some(BudgetConfig {
+            bytes_per_s: budget_bytes_per_s,
+            ..BudgetConfig::default()
+        });
         Viewer {
             client,
             player,
@@ -112,7 +117,10 @@ impl Viewer {
             late: Lateness::default(),
             bytes: (0, 0),
             since: now,
-            link: Link::new(LinkConfig { budget, ..LinkConfig::server() }),
+            link: Link::new(LinkConfig {
+                budget,
+                ..LinkConfig::server()
+            }),
             log: PacketLog::new(),
             numbers: Numbers::default(),
             hearing: Hearing::new(now),
@@ -126,7 +134,12 @@ impl Viewer {
     }
 
     /// A datagram from the client, which arrived at `at`; appends what it said to `heard`.
-    pub fn handle_datagram(&mut self, at: GameTime, datagram: &[u8], heard: &mut Vec<Heard>) -> Result<(), WireError> {
+    pub fn handle_datagram(
+        &mut self,
+        at: GameTime,
+        datagram: &[u8],
+        heard: &mut Vec<Heard>,
+    ) -> Result<(), WireError> {
         self.bytes.0 += datagram.len() as u64;
         let body = self.link.handle_datagram(at.into(), datagram)?;
         let uplink = body.map_or(Ok(None), message::read_uplink);
@@ -137,15 +150,25 @@ impl Viewer {
         Ok(())
     }
 
-    /// Puts an event or a refusal on its way. False when the queue of unconfirmed messages is full: the notice is dropped,
-    /// since a client that confirms nothing can't be told anything, and state finds its own way.
+    /// Puts an event or a refusal on its way. False when the queue of unconfirmed messages is full:
+    /// the notice is dropped, since a client that confirms nothing can't be told anything, and
+    /// state finds its own way.
     pub fn notify(&mut self, now: GameTime, notice: &mut Notice) -> bool {
         let (useful_until, leave_by) = match notice {
-            Notice::Event { effect, .. } => (*effect + NOTICE_USEFUL, effect.saturating_sub(TRAVEL)),
+            Notice::Event { effect, .. } => {
+                (*effect + NOTICE_USEFUL, effect.saturating_sub(TRAVEL))
+            }
             Notice::Refused { .. } => (now + NOTICE_USEFUL, now),
         };
         let bytes = wire::encode(notice).into();
-        self.link.send_reliable_by(now.into(), bytes, Some(useful_until.into()), Some(leave_by.into())).is_ok()
+        self.link
+            .send_reliable_by(
+                now.into(),
+                bytes,
+                Some(useful_until.into()),
+                Some(leave_by.into()),
+            )
+            .is_ok()
     }
 
     /// Inputs of the client take effect: it is told so.
@@ -153,16 +176,18 @@ impl Viewer {
         self.effects.push(effect);
     }
 
-    /// Whether the client has confirmed nothing for so long that nobody can be there who listens: it asks for the clock every few
-    /// seconds, and whoever holds a connection open and confirms nothing would be told the same for ever.
+    /// Whether the client has confirmed nothing for so long that nobody can be there who listens:
+    /// it asks for the clock every few seconds, and whoever holds a connection open and confirms
+    /// nothing would be told the same for ever.
     ///
-    /// Likewise a client that confirms everything but that objects are gone: what is kept of those for it grows.
+    /// Likewise a client that confirms everything but that objects are gone: what is kept of those
+    /// for it grows.
     pub fn is_deaf(&self, now: GameTime) -> bool {
         now.since(self.answered_at) >= DEAF || self.slots.leaving() >= MOST_LEAVING
     }
 
-    /// Bytes towards the client over bytes from it, once it has been here for long enough to tell. Nobody should make the server
-    /// shout for a whisper.
+    /// Bytes towards the client over bytes from it, once it has been here for long enough to tell.
+    /// Nobody should make the server shout for a whisper.
     pub fn amplification(&self, now: GameTime) -> Option<f64> {
         (now.since(self.since) >= SETTLED).then(|| self.bytes.1 as f64 / self.bytes.0.max(1) as f64)
     }
@@ -197,7 +222,8 @@ impl Viewer {
                     }
                 }
                 LinkEvent::Message(bytes) => heard.push(self.hearing.hear(at, &bytes)),
-                // Clients send no blocks (the link takes none), and it is they who ask for the time.
+                // Clients send no blocks (the link takes none), and it is they who ask for the
+                // time.
                 LinkEvent::Block(_) | LinkEvent::BlockSent | LinkEvent::Pong { .. } => {}
             }
         }
@@ -209,7 +235,9 @@ impl Viewer {
         }
         heard.extend(uplink.input.map(Heard::Input));
         // It is said again and again; what failed before the bases were forgotten is over.
-        let failed = uplink.lost_track.map(|low| message::nearest_number(low, self.numbers.next()));
+        let failed = uplink
+            .lost_track
+            .map(|low| message::nearest_number(low, self.numbers.next()));
         if failed.is_some_and(|failed| failed >= self.numbers.floor()) {
             self.numbers.forget_bases();
             // What rests may have been read against a wrong one: it is told again.

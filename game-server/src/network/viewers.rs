@@ -1,10 +1,12 @@
 //! The clients of a room, each found in one step.
 //!
-//! A client has a *place*, a dense index, for as long as it is there. What is told to the followers of an object goes by
-//! the dense numbers that `interest` has for them, and from there to the place by an array.
+//! A client has a *place*, a dense index, for as long as it is there. What is told to the followers
+//! of an object goes by the dense numbers that `interest` has for them, and from there to the place
+//! by an array.
 //!
-//! Invariant: whoever walks through all of them does so in an order that is the same in each run: that of their ids
-//! ([`Viewers::iter`]), or that of where they are ([`Viewers::for_each`]), so that what neighbours share lies in the nearest cache.
+//! Invariant: whoever walks through all of them does so in an order that is the same in each run:
+//! that of their ids ([`Viewers::iter`]), or that of where they are ([`Viewers::for_each`]), so
+//! that what neighbours share lies in the nearest cache.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -42,7 +44,9 @@ impl Viewers {
             self.seats.len() as u32 - 1
         });
         self.seats[place as usize] = Some(Box::new(viewer));
-        let at = self.order.partition_point(|&other| self.at(other).client < client);
+        let at = self
+            .order
+            .partition_point(|&other| self.at(other).client < client);
         self.order.insert(at, place);
         self.round.push(place);
         let before = self.by_client.insert(client, place);
@@ -52,8 +56,12 @@ impl Viewers {
 
     /// Whether the client was there.
     pub(super) fn remove(&mut self, client: ClientId) -> bool {
-        let Some(place) = self.by_client.remove(&client) else { return false };
-        let viewer = self.seats[place as usize].take().expect("a place that is given");
+        let Some(place) = self.by_client.remove(&client) else {
+            return false;
+        };
+        let viewer = self.seats[place as usize]
+            .take()
+            .expect("a place that is given");
         // Its player may look on through the same avatar by another connection already.
         if self.by_avatar.get(&viewer.avatar) == Some(&place) {
             self.by_avatar.remove(&viewer.avatar);
@@ -138,9 +146,14 @@ impl Viewers {
 
 const GIVEN: &str = "a place that is given";
 
-/// Number of a cell on a curve on which neighbours are near each other: the bits of column and row by turns.
+/// Number of a cell on a curve on which neighbours are near each other: the bits of column and row
+/// by turns.
 fn along_a_curve(cell: Cell) -> u32 {
-    let spread = |part: u16| (0..16).fold(0, |spread, bit| spread | (u32::from(part) >> bit & 1) << (2 * bit));
+    let spread = |part: u16| {
+        (0..16).fold(0, |spread, bit| {
+            spread | (u32::from(part) >> bit & 1) << (2 * bit)
+        })
+    };
     spread(cell.column) | spread(cell.row) << 1
 }
 
@@ -151,7 +164,16 @@ mod tests {
     #[test]
     fn cells_of_a_block_lie_together_on_the_curve() {
         let number = |column, row| along_a_curve(Cell { column, row });
-        assert_eq!([number(0, 0), number(1, 0), number(0, 1), number(1, 1), number(2, 0)], [0, 1, 2, 3, 4]);
+        assert_eq!(
+            [
+                number(0, 0),
+                number(1, 0),
+                number(0, 1),
+                number(1, 1),
+                number(2, 0)
+            ],
+            [0, 1, 2, 3, 4]
+        );
         assert_eq!(number(u16::MAX, u16::MAX), u32::MAX);
     }
 }

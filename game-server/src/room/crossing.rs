@@ -1,7 +1,8 @@
 //! Players who go to another map of the world, or come from one: the room's part of that.
 //!
-//! The lobby decides (`lobby::worlds`); the room says who is at a gate, lets go, and admits. Leaving and arriving are taken like all else
-//! ([`Accepted`]), so a room that goes on elsewhere has done them too.
+//! The lobby decides (`lobby::worlds`); the room says who is at a gate, lets go, and admits.
+//! Leaving and arriving are taken like all else ([`Accepted`]), so a room that goes on elsewhere
+//! has done them too.
 
 use ambit_proto::host::MAX_CARRIED_BYTES;
 use ambit_proto::ids::PlayerId;
@@ -21,23 +22,35 @@ impl Room {
         for (&player, seat) in &self.seats {
             let from = self.world.position(seat.avatar);
             if let Some(gate) = self.gates.watch(now, player, from) {
-                self.said.push(Output::AtGate { player, map: gate.map, at: gate.at, from });
+                self.said.push(Output::AtGate {
+                    player,
+                    map: gate.map,
+                    at: gate.at,
+                    from,
+                });
             }
         }
     }
 
-    /// The player may go, and goes if it still stands at the gate and the game has nothing against it.
+    /// The player may go, and goes if it still stands at the gate and the game has nothing against
+    /// it.
     pub(super) fn let_go(&mut self, player: PlayerId, number: u64) {
         let carried = match (self.seats.get(&player), self.gates.departure(player)) {
             (Some(seat), _) if seat.transfer >= number => return, // Of an earlier time that the player was here.
             (Some(_), _) => self.depart(player, number),
-            (None, Some(departure)) if departure.number == number => Some(departure.carried.clone()),
+            (None, Some(departure)) if departure.number == number => {
+                Some(departure.carried.clone())
+            }
             (None, _) => None,
         };
         if carried.is_none() {
             self.gates.refuse(player);
         }
-        self.said.push(Output::Departed { player, number, carried });
+        self.said.push(Output::Departed {
+            player,
+            number,
+            carried,
+        });
     }
 
     fn depart(&mut self, player: PlayerId, number: u64) -> Option<Vec<u8>> {
@@ -53,29 +66,58 @@ impl Room {
             );
             return None;
         }
-        if let Some(Seat { presence: Presence::Here(client), .. }) = self.seats.get(&player) {
-            // Known to the shell as one that is about to go elsewhere: it closes the connection by itself.
+        if let Some(Seat {
+            presence: Presence::Here(client),
+            ..
+        }) = self.seats.get(&player)
+        {
+            // Known to the shell as one that is about to go elsewhere: it closes the connection by
+            // itself.
             let client = *client;
             self.disconnect(client);
             self.said.push(Output::Elsewhere { client });
         }
         self.vacate(player);
-        self.gates.depart(player, Departure { number, carried: carried.clone() });
+        self.gates.depart(
+            player,
+            Departure {
+                number,
+                carried: carried.clone(),
+            },
+        );
         Some(carried)
     }
 
     /// A player comes from another map; nobody is connected yet.
     pub(super) fn admit(&mut self, now: GameTime, arrival: &Arriving) {
-        let &Arriving { player, number, ref name, at, ref carried } = arrival;
-        if self.seats.get(&player).is_some_and(|seat| seat.transfer >= number) {
+        let &Arriving {
+            player,
+            number,
+            ref name,
+            at,
+            ref carried,
+        } = arrival;
+        if self
+            .seats
+            .get(&player)
+            .is_some_and(|seat| seat.transfer >= number)
+        {
             return self.said.push(Output::Arrived { player, number });
         }
-        if self.gates.departure(player).is_some_and(|departure| departure.number >= number) {
+        if self
+            .gates
+            .departure(player)
+            .is_some_and(|departure| departure.number >= number)
+        {
             return; // Has been here since, and has gone again.
         }
         // One whose departure nobody remembers.
         self.vacate(player);
-        let at = if self.world.grid().contains(at) { at } else { self.world.middle() };
+        let at = if self.world.grid().contains(at) {
+            at
+        } else {
+            self.world.middle()
+        };
         let avatar = self.game.arrive(&mut self.world, player, name, at, carried);
         self.world.set_owner(avatar, player);
         self.world.trace_join(player, avatar, name);

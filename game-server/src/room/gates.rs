@@ -1,15 +1,19 @@
 //! Who is at a gate, and who has left by one.
 //!
-//! Where avatars are goes in, tick by tick, and what is to be said of that comes out. A player wishes to go once for each time that its
-//! avatar gets into a gate, and the wish is said again until it is answered: with a departure, with a refusal, or by the player itself,
-//! who steps out. Whoever was refused, or arrives within a gate, has to step out before it counts again: no ping-pong.
+//! Where avatars are goes in, tick by tick, and what is to be said of that comes out. A player
+//! wishes to go once for each time that its avatar gets into a gate, and the wish is said again
+//! until it is answered: with a departure, with a refusal, or by the player itself, who steps out.
+//! Whoever was refused, or arrives within a gate, has to step out before it counts again: no
+//! ping-pong.
 //!
 //! Invariants:
-//! 1. A transfer has a number, and of one player only higher ones than before count: what is said twice is done once.
-//! 2. Of a player who has left by a gate it is known what was carried until the player comes again or is out for good.
+//! 1. A transfer has a number, and of one player only higher ones than before count: what is said
+//!    twice is done once.
+//! 2. Of a player who has left by a gate it is known what was carried until the player comes again
+//!    or is out for good.
 //!
-//! Bound: a few words for each player, and for each who has left what was carried (`MAX_CARRIED_BYTES`). Cost: players x gates a tick, on
-//! maps that have gates.
+//! Bound: a few words for each player, and for each who has left what was carried
+//! (`MAX_CARRIED_BYTES`). Cost: players x gates a tick, on maps that have gates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,7 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::logic::gate::Gate;
 
-/// A wish that nobody has answered is said again after so long: the answer may be lost with a host that has died.
+/// A wish that nobody has answered is said again after so long: the answer may be lost with a host
+/// that has died.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// See the module.
@@ -65,15 +70,24 @@ impl Gates {
         self.gates.is_empty()
     }
 
-    /// A player's avatar is there after a tick. The gate that the player wishes to go through, if that is to be said now.
-    pub(super) fn watch(&mut self, now: GameTime, player: PlayerId, place: Position) -> Option<Gate> {
+    /// A player's avatar is there after a tick. The gate that the player wishes to go through, if
+    /// that is to be said now.
+    pub(super) fn watch(
+        &mut self,
+        now: GameTime,
+        player: PlayerId,
+        place: Position,
+    ) -> Option<Gate> {
         let State { inside, wishes, .. } = &mut self.state;
         let Some(gate) = self.gates.iter().find(|gate| gate.contains(place)) else {
             inside.remove(&player);
             wishes.remove(&player);
             return None;
         };
-        let is_due = inside.insert(player) || wishes.get(&player).is_some_and(|said| now.since(*said) >= AGAIN);
+        let is_due = inside.insert(player)
+            || wishes
+                .get(&player)
+                .is_some_and(|said| now.since(*said) >= AGAIN);
         is_due.then(|| {
             wishes.insert(player, now);
             *gate
@@ -129,7 +143,11 @@ mod tests {
         assert_eq!(watch(&mut gates, 0, 50.0), None);
         assert_eq!(watch(&mut gates, 50, 99.0), Some(3));
         assert_eq!(watch(&mut gates, 100, 99.0), None);
-        assert_eq!(watch(&mut gates, 1_050, 99.0), Some(3), "nobody has answered");
+        assert_eq!(
+            watch(&mut gates, 1_050, 99.0),
+            Some(3),
+            "nobody has answered"
+        );
         gates.refuse(ANN);
         assert_eq!(watch(&mut gates, 9_000, 99.0), None, "refused");
         assert_eq!(watch(&mut gates, 9_050, 97.0), None, "steps out");
@@ -147,13 +165,27 @@ mod tests {
     }
 
     fn watch(gates: &mut Gates, at_ms: u64, x: f32) -> Option<u32> {
-        gates.watch(GameTime::from_millis(at_ms), ANN, Position::on_ground(x, 50.0)).map(|gate| gate.map)
+        gates
+            .watch(
+                GameTime::from_millis(at_ms),
+                ANN,
+                Position::on_ground(x, 50.0),
+            )
+            .map(|gate| gate.map)
     }
 
     fn gates() -> Gates {
-        let (low, high) = (Position::on_ground(98.0, 45.0), Position::on_ground(100.0, 55.0));
+        let (low, high) = (
+            Position::on_ground(98.0, 45.0),
+            Position::on_ground(100.0, 55.0),
+        );
         let mut gates = Gates::default();
-        gates.put_up(vec![Gate { low, high, map: 3, at: Position::on_ground(5.0, 50.0) }]);
+        gates.put_up(vec![Gate {
+            low,
+            high,
+            map: 3,
+            at: Position::on_ground(5.0, 50.0),
+        }]);
         gates
     }
 }

@@ -26,14 +26,20 @@ const TICK: Duration = Duration::from_millis(50);
 fn what_happened_to_an_object_before_it_came_into_sight_is_not_told() {
     let mut scene = Scene::new();
     let ann = scene.join(ANN, "ann");
-    // At its tenth tick the game reveals the ghost, and says of it one thing that was before and one that is now; it is told a
-    // little later, but in time.
+    // At its tenth tick the game reveals the ghost, and says of it one thing that was before and
+    // one that is now; it is told a little later, but in time.
     scene.ticks(12);
     assert_eq!(scene.room.stats().events, 1);
     let effects: Vec<_> = scene
         .notices(ann)
         .into_iter()
-        .filter_map(|notice| if let Notice::Event { effect, .. } = notice { Some(effect) } else { None })
+        .filter_map(|notice| {
+            if let Notice::Event { effect, .. } = notice {
+                Some(effect)
+            } else {
+                None
+            }
+        })
         .collect();
     assert_eq!(effects, [scene.revealed_at()]);
 }
@@ -55,7 +61,13 @@ fn a_move_that_comes_after_a_newer_one_is_ignored() {
     scene.ticks(1);
     scene.act(ann, 1, Action::Move { x: 1.0, y: 1.0 });
     scene.ticks(1);
-    assert_eq!((scene.room.stats().commands, scene.room.stats().commands_outdated), (1, 1));
+    assert_eq!(
+        (
+            scene.room.stats().commands,
+            scene.room.stats().commands_outdated
+        ),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -68,7 +80,11 @@ fn who_speaks_too_often_is_refused_and_told_so_once_a_second() {
     scene.ticks(10);
     let stats = scene.room.stats();
     assert!(stats.commands_over_rate >= 100, "{stats:?}");
-    let told = scene.notices(ann).iter().filter(|notice| matches!(notice, Notice::Refused { .. })).count();
+    let told = scene
+        .notices(ann)
+        .iter()
+        .filter(|notice| matches!(notice, Notice::Refused { .. }))
+        .count();
     assert!((1..=2).contains(&told), "told {told} times");
 }
 
@@ -79,14 +95,24 @@ fn a_client_that_confirms_nothing_is_lost_after_ten_seconds() {
     scene.ticks_unheard(195);
     assert_eq!(scene.room.stats().clients, 1);
     let outputs = scene.ticks_unheard(15);
-    assert!(outputs.contains(&Output::Deaf { client: ann }), "{outputs:?}");
-    assert_eq!((scene.room.stats().clients, scene.room.stats().players), (0, 1), "the avatar waits");
+    assert!(
+        outputs.contains(&Output::Deaf { client: ann }),
+        "{outputs:?}"
+    );
+    assert_eq!(
+        (scene.room.stats().clients, scene.room.stats().players),
+        (0, 1),
+        "the avatar waits"
+    );
 }
 
 #[test]
 fn a_name_taken_before_the_ticket_is_shown_wins_over_the_ticket_s() {
     let mut scene = Scene::new();
-    scene.inputs.push(Input::Rename { player: ANN, name: "anna".into() });
+    scene.inputs.push(Input::Rename {
+        player: ANN,
+        name: "anna".into(),
+    });
     scene.join(ANN, "ann");
     scene.ticks(1);
     assert_eq!(scene.room.seats[&ANN].name, "anna");
@@ -102,7 +128,10 @@ fn a_second_connection_takes_the_avatar_over() {
     let outputs = scene.ticks(1);
     assert!(outputs.contains(&Output::Superseded { client: first }));
     assert_eq!(scene.room.avatar(ANN), avatar);
-    assert_eq!((scene.room.stats().clients, scene.room.stats().players), (1, 1));
+    assert_eq!(
+        (scene.room.stats().clients, scene.room.stats().players),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -112,7 +141,13 @@ fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_e
     scene.ticks(30);
     let bob = scene.join(PlayerId(2), "bob");
     let to = |outputs: &[Output]| -> BTreeSet<ClientId> {
-        let client = |output: &Output| if let Output::Datagram { client, .. } = output { Some(*client) } else { None };
+        let client = |output: &Output| {
+            if let Output::Datagram { client, .. } = output {
+                Some(*client)
+            } else {
+                None
+            }
+        };
         outputs.iter().filter_map(client).collect()
     };
     let (mut told, mut both) = (0, 0);
@@ -123,10 +158,16 @@ fn a_room_that_parts_tells_those_who_heard_nothing_at_the_last_tick_and_nobody_e
         scene.room.part(&mut last);
         let parted = to(&last);
         for output in last.drain(..) {
-            let Output::Datagram { client, bytes } = output else { panic!("{output:?}") };
+            let Output::Datagram { client, bytes } = output else {
+                panic!("{output:?}")
+            };
             scene.hear(client, &bytes);
         }
-        assert_eq!(&heard | &parted, [ann, bob].into(), "each knows where the room stands");
+        assert_eq!(
+            &heard | &parted,
+            [ann, bob].into(),
+            "each knows where the room stands"
+        );
         assert!(heard.is_disjoint(&parted), "{heard:?}, {parted:?}");
         (told, both) = (told + parted.len(), both + heard.len());
         scene.room.part(&mut last);
@@ -146,9 +187,21 @@ struct Haunted {
 impl Game for Haunted {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
-        let kinds = vec![Kind { name: "body".into(), components, ..Kind::default() }];
-        let events = vec![EventKind { name: "boo".into(), fields: Vec::new() }];
-        Schema { game: "haunted".into(), kinds, events, ..Schema::default() }
+        let kinds = vec![Kind {
+            name: "body".into(),
+            components,
+            ..Kind::default()
+        }];
+        let events = vec![EventKind {
+            name: "boo".into(),
+            fields: Vec::new(),
+        }];
+        Schema {
+            game: "haunted".into(),
+            kinds,
+            events,
+            ..Schema::default()
+        }
     }
 
     fn start(&mut self, world: &mut World) {
@@ -171,7 +224,12 @@ impl Game for Haunted {
             let ghost = self.ghost.expect("it was there from the start");
             self.revealed = true;
             world.reveal(ghost);
-            world.emit(0, ghost, world.now().saturating_sub(Duration::from_millis(30)), Vec::new());
+            world.emit(
+                0,
+                ghost,
+                world.now().saturating_sub(Duration::from_millis(30)),
+                Vec::new(),
+            );
             world.emit(0, ghost, world.now(), Vec::new());
         }
     }
@@ -182,7 +240,13 @@ impl Game for Haunted {
 }
 
 fn body(world: &mut World) -> ObjectId {
-    world.spawn(0, vec![Component::at_rest(world.now(), Position::on_ground(50.0, 50.0))])
+    world.spawn(
+        0,
+        vec![Component::at_rest(
+            world.now(),
+            Position::on_ground(50.0, 50.0),
+        )],
+    )
 }
 
 struct Scene {
@@ -196,13 +260,23 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let room = Room::new(RoomConfig::default(), Box::new(Haunted::default()));
-        Scene { room, now: GameTime::ZERO, inputs: Vec::new(), links: BTreeMap::new(), notices: Vec::new() }
+        Scene {
+            room,
+            now: GameTime::ZERO,
+            inputs: Vec::new(),
+            links: BTreeMap::new(),
+            notices: Vec::new(),
+        }
     }
 
     fn join(&mut self, player: PlayerId, name: &str) -> ClientId {
         let client = ClientId(self.links.len() as u32);
         self.links.insert(client, Link::new(LinkConfig::client()));
-        self.inputs.push(Input::Join { client, player, name: name.into() });
+        self.inputs.push(Input::Join {
+            client,
+            player,
+            name: name.into(),
+        });
         client
     }
 
@@ -210,7 +284,8 @@ impl Scene {
     fn act(&mut self, client: ClientId, number: u32, action: Action) {
         let link = self.links.get_mut(&client).expect("a client of the scene");
         let bytes = wire::encode(&mut Command { number, action }).into();
-        link.send_reliable(self.now.into(), bytes, None).expect("the queue has room");
+        link.send_reliable(self.now.into(), bytes, None)
+            .expect("the queue has room");
         self.post(client);
     }
 
@@ -218,7 +293,11 @@ impl Scene {
         let (at, mut bytes) = (self.now, Vec::new());
         let link = self.links.get_mut(&client).expect("a client of the scene");
         link.write_datagram(at.into(), &mut bytes, |_, _| {});
-        self.inputs.push(Input::Datagram { client, at, bytes: bytes.into() });
+        self.inputs.push(Input::Datagram {
+            client,
+            at,
+            bytes: bytes.into(),
+        });
     }
 
     /// Ticks during which everything arrives at once.
@@ -227,7 +306,9 @@ impl Scene {
         for _ in 0..count {
             let outputs = self.ticks_unheard(1);
             for output in &outputs {
-                let Output::Datagram { client, bytes } = output else { continue };
+                let Output::Datagram { client, bytes } = output else {
+                    continue;
+                };
                 self.hear(*client, bytes);
             }
             all.extend(outputs);
@@ -247,17 +328,25 @@ impl Scene {
 
     fn hear(&mut self, client: ClientId, bytes: &[u8]) {
         let link = self.links.get_mut(&client).expect("a client of the scene");
-        link.handle_datagram(self.now.into(), bytes).expect("the room's own datagram");
+        link.handle_datagram(self.now.into(), bytes)
+            .expect("the room's own datagram");
         while let Some(event) = link.poll_event() {
             if let LinkEvent::Message(message) = event {
-                self.notices.push((client, wire::decode(&message).expect("the room's own message")));
+                self.notices.push((
+                    client,
+                    wire::decode(&message).expect("the room's own message"),
+                ));
             }
         }
         self.post(client);
     }
 
     fn notices(&self, client: ClientId) -> Vec<Notice> {
-        self.notices.iter().filter(|(whose, _)| *whose == client).map(|(_, notice)| notice.clone()).collect()
+        self.notices
+            .iter()
+            .filter(|(whose, _)| *whose == client)
+            .map(|(_, notice)| notice.clone())
+            .collect()
     }
 
     /// The horizon of the game's tenth tick.

@@ -1,7 +1,7 @@
 //! One packet: the pose section of a datagram, as a room sends it.
 //!
-//! A frame and what the other end has of the frames six and more before it go in, a packet comes out, and back. The
-//! candidates are all cubes; those are in that differ from the frame six before.
+//! A frame and what the other end has of the frames six and more before it go in, a packet comes
+//! out, and back. The candidates are all cubes; those are in that differ from the frame six before.
 
 use ambit_proto::entropy;
 use ambit_proto::pose::fine::{Decoder, Encoder, Known, Order, Scene, Seen, Spent};
@@ -13,7 +13,8 @@ use crate::trace::{CUBES, FORMAT, FRAME_US, half_edge_m};
 
 /// The newest frame that the other end is known to have is this much older: 100 ms.
 pub(crate) const LAG: usize = 6;
-/// How old the frames are that are looked at: the newest known, and those that the coder's four spans reach back to.
+/// How old the frames are that are looked at: the newest known, and those that the coder's four
+/// spans reach back to.
 const BACK: [usize; HISTORY] = [LAG, LAG + 1, LAG + 2, LAG + 3, 2 * LAG];
 const HISTORY: usize = 5;
 
@@ -30,11 +31,19 @@ impl<'f> Past<'f> {
         Self::with(&BACK, number, frame)
     }
 
-    /// The same if only those frames are known that are so much older: at least one, at most five, none less than [`LAG`].
+    /// The same if only those frames are known that are so much older: at least one, at most five,
+    /// none less than [`LAG`].
     pub(crate) fn with(back: &[usize], number: usize, frame: impl Fn(usize) -> &'f [Pose]) -> Self {
-        let count = back.iter().filter(|back| (LAG..=number).contains(*back)).count();
+        let count = back
+            .iter()
+            .filter(|back| (LAG..=number).contains(*back))
+            .count();
         let back = std::array::from_fn(|index| back[index.min(count - 1)]);
-        Self { frames: back.map(|back| frame(number - back)), back, count }
+        Self {
+            frames: back.map(|back| frame(number - back)),
+            back,
+            count,
+        }
     }
 
     /// The frame that changes are relative to.
@@ -44,12 +53,19 @@ impl<'f> Past<'f> {
 
     /// What is known of a cube.
     pub(crate) fn history(&self, cube: usize) -> [Seen; HISTORY] {
-        std::array::from_fn(|index| Seen { age_us: self.back[index] as u32 * FRAME_US, pose: self.frames[index][cube] })
+        std::array::from_fn(|index| Seen {
+            age_us: self.back[index] as u32 * FRAME_US,
+            pose: self.frames[index][cube],
+        })
     }
 
     /// The same, for the coder.
     pub(crate) fn known<'h>(&self, cube: usize, history: &'h [Seen; HISTORY]) -> Known<'h> {
-        Known { format: FORMAT, half_edge_m: half_edge_m(cube), history: &history[..self.count] }
+        Known {
+            format: FORMAT,
+            half_edge_m: half_edge_m(cube),
+            history: &history[..self.count],
+        }
     }
 }
 
@@ -62,7 +78,10 @@ pub(crate) struct Buffers {
 }
 
 fn header(number: usize) -> SectionHeader {
-    let acked = AckedSet { newest: (number - LAG) as u64, mask: u32::MAX };
+    let acked = AckedSet {
+        newest: (number - LAG) as u64,
+        mask: u32::MAX,
+    };
     SectionHeader::new(Level::Fine, number as u64, Some(acked))
 }
 
@@ -75,9 +94,15 @@ pub(crate) fn encode(
     out: &mut Vec<u8>,
 ) -> Spent {
     let mut writer = Writer::new(out);
-    header(number).wire(&mut writer).expect("a writer refuses nothing");
+    header(number)
+        .wire(&mut writer)
+        .expect("a writer refuses nothing");
     drop(writer);
-    let Buffers { scene, order, changed } = buffers;
+    let Buffers {
+        scene,
+        order,
+        changed,
+    } = buffers;
     let base = past.base();
     changed.clear();
     changed.extend(frame.iter().zip(base).map(|(new, base)| new != base));
@@ -103,9 +128,15 @@ pub(crate) fn decode(
     frame: &mut Vec<Pose>,
 ) -> anyhow::Result<()> {
     let mut reader = Reader::new(packet);
-    let mut read = SectionHeader { number: number as u64, ..SectionHeader::default() };
+    let mut read = SectionHeader {
+        number: number as u64,
+        ..SectionHeader::default()
+    };
     read.wire(&mut reader)?;
-    ensure!(read == header(number), "the header is not the one that was written: {read:?}");
+    ensure!(
+        read == header(number),
+        "the header is not the one that was written: {read:?}"
+    );
     let Buffers { scene, order, .. } = buffers;
     let base = past.base();
     frame.clear();

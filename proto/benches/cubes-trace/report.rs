@@ -7,8 +7,11 @@ use ambit_proto::pose::fine::Spent;
 use crate::trace::FRAMES_PER_SECOND;
 
 /// What needs to be undercut, in kbit/s on `cubes_A`.
-const BARS: [(f64, &str); 3] =
-    [(253.0, "packing by hand"), (194.8, "the best published coder that obeys the rule"), (165.0, "the goal")];
+const BARS: [(f64, &str); 3] = [
+    (253.0, "packing by hand"),
+    (194.8, "the best published coder that obeys the rule"),
+    (165.0, "the goal"),
+];
 /// Microseconds a packet, each way.
 const TIME_BAR_US: f64 = 200.0;
 
@@ -43,7 +46,12 @@ impl Display for Report {
         let changed: usize = all.iter().map(|packet| packet.changed).sum();
         let rate = kbit_per_s(all);
         writeln!(f, "every packet decoded and compared: equal bit by bit")?;
-        writeln!(f, "packets            {} ({bytes} bytes, {:.1} each)", all.len(), bytes as f64 / all.len() as f64)?;
+        writeln!(
+            f,
+            "packets            {} ({bytes} bytes, {:.1} each)",
+            all.len(),
+            bytes as f64 / all.len() as f64
+        )?;
         writeln!(
             f,
             "rate               {rate:.2} kbit/s (first half {:.2}, second half {:.2})",
@@ -60,7 +68,11 @@ impl Display for Report {
         times(f, "encode", all.iter().map(|packet| packet.encode_us))?;
         times(f, "decode", all.iter().map(|packet| packet.decode_us))?;
         for (bar, what) in BARS {
-            writeln!(f, "bar {bar:6.1} kbit/s   {} ({what}, on cubes_A)", verdict(rate < bar))?;
+            writeln!(
+                f,
+                "bar {bar:6.1} kbit/s   {} ({what}, on cubes_A)",
+                verdict(rate < bar)
+            )?;
         }
         Ok(())
     }
@@ -68,8 +80,12 @@ impl Display for Report {
 
 impl Report {
     fn categories(&self, f: &mut Formatter<'_>, changed: usize) -> std::fmt::Result {
-        let sum =
-            |part: fn(&Spent) -> f32| self.packets.iter().map(|packet| f64::from(part(&packet.spent))).sum::<f64>();
+        let sum = |part: fn(&Spent) -> f32| {
+            self.packets
+                .iter()
+                .map(|packet| f64::from(part(&packet.spent)))
+                .sum::<f64>()
+        };
         let parts = [
             ("membership", sum(|spent| spent.membership)),
             ("position", sum(|spent| spent.place)),
@@ -79,7 +95,10 @@ impl Report {
             ("whole bytes", sum(|spent| spent.end)),
             (
                 "header",
-                self.packets.iter().map(|packet| packet.bytes as f64 * 8.0 - f64::from(packet.spent.total())).sum(),
+                self.packets
+                    .iter()
+                    .map(|packet| packet.bytes as f64 * 8.0 - f64::from(packet.spent.total()))
+                    .sum(),
             ),
         ];
         for (name, bits) in parts {

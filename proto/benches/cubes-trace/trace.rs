@@ -1,7 +1,8 @@
 //! Recordings of 901 cubes: the format of the 2015 challenge.
 //!
-//! Each frame holds 901 times 8 little-endian 32-bit integers: index of the largest part of the orientation, the other
-//! three in 9 bits, x, y and z in 1/512 m, and whether the cube interacts. 60 frames a second; cube 0 is the player.
+//! Each frame holds 901 times 8 little-endian 32-bit integers: index of the largest part of the
+//! orientation, the other three in 9 bits, x, y and z in 1/512 m, and whether the cube interacts.
+//! 60 frames a second; cube 0 is the player.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -17,7 +18,11 @@ pub(crate) const FRAMES_PER_SECOND: f64 = 60.0;
 /// Between frames.
 pub(crate) const FRAME_US: u32 = 16_667;
 /// Grid and turn of the recordings.
-pub(crate) const FORMAT: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
+pub(crate) const FORMAT: PoseFormat = PoseFormat {
+    per_metre: 512,
+    turn: Turning::Free { bits: 9 },
+    motion: None,
+};
 
 const FRAME_BYTES: usize = CUBES * 32;
 /// What is taken at most: an hour.
@@ -41,9 +46,14 @@ impl Trace {
         let mut bytes = Vec::new();
         if path.extension().is_some_and(|extension| extension == "xz") {
             let reader = lzma_rust2::XzReader::new(file, true);
-            reader.take(MAX_BYTES).read_to_end(&mut bytes).with_context(context)?;
+            reader
+                .take(MAX_BYTES)
+                .read_to_end(&mut bytes)
+                .with_context(context)?;
         } else {
-            file.take(MAX_BYTES).read_to_end(&mut bytes).with_context(context)?;
+            file.take(MAX_BYTES)
+                .read_to_end(&mut bytes)
+                .with_context(context)?;
         }
         Self::parse(&bytes).with_context(context)
     }
@@ -57,7 +67,9 @@ impl Trace {
         let poses = bytes.chunks_exact(32).enumerate().map(|(index, cube)| {
             pose(cube).with_context(|| format!("frame {}, cube {}", index / CUBES, index % CUBES))
         });
-        Ok(Self { poses: poses.collect::<anyhow::Result<_>>()? })
+        Ok(Self {
+            poses: poses.collect::<anyhow::Result<_>>()?,
+        })
     }
 
     /// How many frames there are.
@@ -72,11 +84,18 @@ impl Trace {
 }
 
 fn pose(cube: &[u8]) -> anyhow::Result<Pose> {
-    let mut words = cube.chunks_exact(4).map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    let mut words = cube
+        .chunks_exact(4)
+        .map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]]));
     let words: [i32; 8] = std::array::from_fn(|_| words.next().unwrap_or(0));
     let [largest, a, b, c, x, y, z, interacting] = words;
     let turn = [largest, a, b, c].map(|part| u16::try_from(part).unwrap_or(u16::MAX));
-    let pose = Pose { at: [x, y, z], turn, flag: interacting == 1, ..Pose::default() };
+    let pose = Pose {
+        at: [x, y, z],
+        turn,
+        flag: interacting == 1,
+        ..Pose::default()
+    };
     if !FORMAT.fits(&pose) || !(0..=1).contains(&interacting) {
         bail!("{words:?} is no state of a cube");
     }

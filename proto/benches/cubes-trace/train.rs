@@ -1,9 +1,10 @@
 //! Fits the model's constants to a recording.
 //!
-//! Round after round the recording is coded with the model so far, which leaves notes of all forecasts; from these the
-//! weights are fitted anew: middles by least squares that trust outliers less (as Student's distribution says), spreads by
-//! Newton's method on the likelihood, shapes and probabilities by counting. First on every other 100 frames, to tell what
-//! the model is worth on the frames between, then on all of them; the latter is written.
+//! Round after round the recording is coded with the model so far, which leaves notes of all
+//! forecasts; from these the weights are fitted anew: middles by least squares that trust outliers
+//! less (as Student's distribution says), spreads by Newton's method on the likelihood, shapes and
+//! probabilities by counting. First on every other 100 frames, to tell what the model is worth on
+//! the frames between, then on all of them; the latter is written.
 
 #[path = "train_fit.rs"]
 mod fit;
@@ -24,12 +25,14 @@ use crate::trace::{CUBES, FRAMES_PER_SECOND, Trace};
 const ROUNDS: usize = 8;
 /// Frames that stay together when a recording is divided.
 const BLOCK: usize = 100;
-/// Ages, in frames, of what is known in place of everything; one frame in [`SPARSE_EVERY`] for each.
+/// Ages, in frames, of what is known in place of everything; one frame in [`SPARSE_EVERY`] for
+/// each.
 const SPARSE: [&[usize]; 5] = [&[6], &[6, 9, 12, 15, 18], &[9, 13, 14, 20], &[6, 12], &[18]];
 const SPARSE_EVERY: usize = 24;
 const OUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pose/fine/priors.rs");
 
-/// A forecast: its class, features, what came, and with what spread (of a middle) or step (of a spread).
+/// A forecast: its class, features, what came, and with what spread (of a middle) or step (of a
+/// spread).
 struct Sample {
     class: usize,
     features: [f32; 20],
@@ -58,7 +61,8 @@ impl Coder for &mut Notes {
 
     fn among(&mut self, number: u32, count: u32, below: impl Fn(u32) -> u32) -> u32 {
         if count > 1 {
-            self.bits[self.category] -= (f64::from(below(number + 1) - below(number)) / f64::from(TOTAL)).log2();
+            self.bits[self.category] -=
+                (f64::from(below(number + 1) - below(number)) / f64::from(TOTAL)).log2();
         }
         number
     }
@@ -74,16 +78,37 @@ impl Coder for &mut Notes {
         let sample = |class: usize, of: &[f32], outcome, scale| {
             let mut features = [0.0; 20];
             features[..of.len()].copy_from_slice(of);
-            Sample { class, features, outcome, scale }
+            Sample {
+                class,
+                features,
+                outcome,
+                scale,
+            }
         };
         match *note {
-            Note::Middle { table, class, features, outcome, spread } => {
+            Note::Middle {
+                table,
+                class,
+                features,
+                outcome,
+                spread,
+            } => {
                 self.middles[table].push(sample(class, features, outcome, spread));
             }
-            Note::Spread { part, class, features, error, step } => {
+            Note::Spread {
+                part,
+                class,
+                features,
+                error,
+                step,
+            } => {
                 self.spreads[part].push(sample(class, features, error, step));
             }
-            Note::Context { table, context, outcome } => {
+            Note::Context {
+                table,
+                context,
+                outcome,
+            } => {
                 let contexts = &mut self.contexts[table];
                 contexts.resize(contexts.len().max(context + 1), [0; 2]);
                 contexts[context][usize::from(outcome)] += 1;
@@ -108,7 +133,10 @@ fn train(trace: &Trace, is_looked_at: &dyn Fn(usize) -> bool) -> Model {
     let mut model = Model::untrained();
     for round in 0..=ROUNDS {
         let (notes, rates) = code(trace, &model, is_looked_at);
-        println!("round {round}: {:.2} kbit/s on frames looked at, {:.2} on others", rates[0], rates[1]);
+        println!(
+            "round {round}: {:.2} kbit/s on frames looked at, {:.2} on others",
+            rates[0], rates[1]
+        );
         if round < ROUNDS {
             model = fit(&notes, &model);
         }
@@ -118,23 +146,42 @@ fn train(trace: &Trace, is_looked_at: &dyn Fn(usize) -> bool) -> Model {
 
 /// Codes all frames, and some of them again with less of the past: what lossy rooms know.
 fn code(trace: &Trace, model: &Model, is_looked_at: &dyn Fn(usize) -> bool) -> (Notes, [f64; 2]) {
-    let (mut notes, mut scene, mut sorted) = (Notes::default(), Scene::with(model.clone()), Order::default());
+    let (mut notes, mut scene, mut sorted) = (
+        Notes::default(),
+        Scene::with(model.clone()),
+        Order::default(),
+    );
     let (mut bits, mut packets) = ([0.0; 2], [0_u32; 2]);
     for number in LAG..trace.len() {
         let which = usize::from(!is_looked_at(number));
         notes.is_wanted = which == 0;
         notes.bits = [0.0; CATEGORIES];
         let past = Past::of(number, |number| trace.frame(number));
-        one(trace.frame(number), &past, &mut notes, &mut scene, &mut sorted);
+        one(
+            trace.frame(number),
+            &past,
+            &mut notes,
+            &mut scene,
+            &mut sorted,
+        );
         bits[which] += notes.bits.iter().sum::<f64>();
         packets[which] += 1;
-        let sparse = SPARSE.get(number % SPARSE_EVERY).filter(|back| which == 0 && number >= back[0]);
+        let sparse = SPARSE
+            .get(number % SPARSE_EVERY)
+            .filter(|back| which == 0 && number >= back[0]);
         if let Some(back) = sparse {
             let past = Past::with(back, number, |number| trace.frame(number));
-            one(trace.frame(number), &past, &mut notes, &mut scene, &mut sorted);
+            one(
+                trace.frame(number),
+                &past,
+                &mut notes,
+                &mut scene,
+                &mut sorted,
+            );
         }
     }
-    let rate = |which: usize| bits[which] * FRAMES_PER_SECOND / f64::from(packets[which].max(1)) / 1_000.0;
+    let rate =
+        |which: usize| bits[which] * FRAMES_PER_SECOND / f64::from(packets[which].max(1)) / 1_000.0;
     (notes, [rate(0), rate(1)])
 }
 
@@ -143,11 +190,13 @@ fn one(frame: &[Pose], past: &Past<'_>, notes: &mut Notes, scene: &mut Scene, so
     let news = |cube: usize| (frame[cube] != base[cube]).then_some(&frame[cube]);
     let mut walk = Walk::new(notes, scene);
     let history = past.history(0);
-    walk.reference(&past.known(0, &history), news(0)).expect("notes refuse nothing");
+    walk.reference(&past.known(0, &history), news(0))
+        .expect("notes refuse nothing");
     sorted.sort(Some(&base[0]), base[1..CUBES].iter());
     for index in sorted.indices() {
         let cube = index + 1;
         let history = past.history(cube);
-        walk.object(&past.known(cube, &history), news(cube)).expect("notes refuse nothing");
+        walk.object(&past.known(cube, &history), news(cube))
+            .expect("notes refuse nothing");
     }
 }

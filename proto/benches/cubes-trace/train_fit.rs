@@ -14,18 +14,27 @@ pub(super) fn fit(notes: &Notes, before: &Model) -> Model {
     let mut model = before.clone();
     for class in 0..CLASSES {
         let of = |samples: &[Sample], fit: &dyn Fn(&[&Sample])| {
-            let chosen: Vec<&Sample> = samples.iter().filter(|sample| sample.class == class).collect();
+            let chosen: Vec<&Sample> = samples
+                .iter()
+                .filter(|sample| sample.class == class)
+                .collect();
             if chosen.len() >= FEWEST {
                 fit(&chosen);
             }
         };
         let cell = std::cell::RefCell::new(&mut model);
         for table in 0..2 {
-            of(&notes.middles[table], &|samples| middle(samples, &mut cell.borrow_mut().place[table][class]));
+            of(&notes.middles[table], &|samples| {
+                middle(samples, &mut cell.borrow_mut().place[table][class])
+            });
         }
-        of(&notes.middles[2], &|samples| middle(samples, &mut cell.borrow_mut().turn[class]));
+        of(&notes.middles[2], &|samples| {
+            middle(samples, &mut cell.borrow_mut().turn[class])
+        });
         for part in 0..PARTS {
-            of(&notes.spreads[part], &|samples| spread(samples, &mut cell.borrow_mut().spread[part][class]));
+            of(&notes.spreads[part], &|samples| {
+                spread(samples, &mut cell.borrow_mut().spread[part][class])
+            });
         }
     }
     let parts: [&[usize]; 4] = [&[0, 1], &[2], &[3, 4], &[5]];
@@ -42,23 +51,33 @@ pub(super) fn fit(notes: &Notes, before: &Model) -> Model {
     model
 }
 
-/// Shares, with a little of the share in the whole group of contexts: what was seldom seen is like the others.
+/// Shares, with a little of the share in the whole group of contexts: what was seldom seen is like
+/// the others.
 fn chances(chances: &mut [u16], counted: &[[u32; 2]], group: usize) {
-    let count = |context: usize| counted.get(context).map_or([0.0; 2], |counts| counts.map(f64::from));
+    let count = |context: usize| {
+        counted
+            .get(context)
+            .map_or([0.0; 2], |counts| counts.map(f64::from))
+    };
     for (index, chances) in chances.chunks_mut(group).enumerate() {
         let start = index * group;
-        let all =
-            (start..start + chances.len()).map(count).fold([0.4; 2], |sum, [no, yes]| [sum[0] + no, sum[1] + yes]);
+        let all = (start..start + chances.len())
+            .map(count)
+            .fold([0.4; 2], |sum, [no, yes]| [sum[0] + no, sum[1] + yes]);
         let usual = all[1] / (all[0] + all[1]);
         for (context, chance) in (start..).zip(chances) {
             let [no, yes] = count(context);
-            *chance = ((yes + 2.0 * usual) / (no + yes + 2.0) * 65_536.0).clamp(16.0, 65_520.0) as u16;
+            *chance =
+                ((yes + 2.0 * usual) / (no + yes + 2.0) * 65_536.0).clamp(16.0, 65_520.0) as u16;
         }
     }
 }
 
 fn weights_of(weights: &[i16]) -> Vec<f64> {
-    weights.iter().map(|weight| f64::from(*weight) / f64::from(ONE)).collect()
+    weights
+        .iter()
+        .map(|weight| f64::from(*weight) / f64::from(ONE))
+        .collect()
 }
 
 fn store(fitted: &[f64], weights: &mut [i16]) {
@@ -68,7 +87,11 @@ fn store(fitted: &[f64], weights: &mut [i16]) {
 }
 
 fn weighted(weights: &[f64], sample: &Sample) -> f64 {
-    weights.iter().zip(sample.features).map(|(weight, feature)| weight * f64::from(feature)).sum()
+    weights
+        .iter()
+        .zip(sample.features)
+        .map(|(weight, feature)| weight * f64::from(feature))
+        .sum()
 }
 
 /// Least squares, each sample trusted as Student's distribution with four degrees of freedom says.
@@ -115,7 +138,8 @@ fn shape(notes: &Notes, model: &Model, parts: &[usize], index: usize) -> Shape {
         std::array::from_fn(|piece| 6.0 * (2 * piece + 1) as f64 / (PIECES * PIECES) as f64);
     for part in parts {
         for sample in &notes.spreads[*part] {
-            let log_spread = weighted(&weights_of(&model.spread[*part][sample.class]), sample).clamp(-2.5, 14.0) as f32;
+            let log_spread = weighted(&weights_of(&model.spread[*part][sample.class]), sample)
+                .clamp(-2.5, 14.0) as f32;
             if shape_of(log_spread) != index {
                 continue;
             }
@@ -145,15 +169,28 @@ struct System {
 impl System {
     /// With a little on the diagonal, so that what was never seen gets no weight.
     fn new(size: usize, ridge: f64) -> Self {
-        let matrix = (0..size * size).map(|index| if index % (size + 1) == 0 { ridge } else { 0.0 }).collect();
-        Self { size, matrix, right: vec![0.0; size] }
+        let matrix = (0..size * size)
+            .map(|index| if index % (size + 1) == 0 { ridge } else { 0.0 })
+            .collect();
+        Self {
+            size,
+            matrix,
+            right: vec![0.0; size],
+        }
     }
 
     fn add(&mut self, features: &[f32], weight: f64, right: f64) {
-        for (row, feature) in features[..self.size].iter().enumerate().filter(|(_, feature)| **feature != 0.0) {
+        for (row, feature) in features[..self.size]
+            .iter()
+            .enumerate()
+            .filter(|(_, feature)| **feature != 0.0)
+        {
             let feature = f64::from(*feature);
             let scaled = feature * weight;
-            for (cell, other) in self.matrix[row * self.size..].iter_mut().zip(&features[..self.size]) {
+            for (cell, other) in self.matrix[row * self.size..]
+                .iter_mut()
+                .zip(&features[..self.size])
+            {
                 *cell += scaled * f64::from(*other);
             }
             self.right[row] += feature * right;
@@ -169,12 +206,15 @@ impl System {
                 let factor = self.matrix[row * size + pivot] / diagonal;
                 if factor != 0.0 {
                     for column in pivot..size {
-                        self.matrix[row * size + column] -= factor * self.matrix[pivot * size + column];
+                        self.matrix[row * size + column] -=
+                            factor * self.matrix[pivot * size + column];
                     }
                     self.right[row] -= factor * self.right[pivot];
                 }
             }
         }
-        (0..size).map(|row| self.right[row] / self.matrix[row * size + row]).collect()
+        (0..size)
+            .map(|row| self.right[row] / self.matrix[row * size + row])
+            .collect()
     }
 }

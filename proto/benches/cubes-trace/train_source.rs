@@ -4,7 +4,8 @@ use std::fmt::{Display, Write};
 
 use ambit_proto::pose::fine::training::Model;
 
-const HEAD: &str = "//! The trained model. Made by `cargo bench --bench cubes-trace -- --train FILE`; do not edit.
+const HEAD: &str =
+    "//! The trained model. Made by `cargo bench --bench cubes-trace -- --train FILE`; do not edit.
 
 use super::model::Model;
 
@@ -43,7 +44,11 @@ fn open(out: &mut String, name: &str) {
     writeln!(out, "    {name}: [").expect("a string takes everything");
 }
 
-fn rows<T: Display, const N: usize, const M: usize>(out: &mut String, name: &str, table: &[[T; N]; M]) {
+fn rows<T: Display, const N: usize, const M: usize>(
+    out: &mut String,
+    name: &str,
+    table: &[[T; N]; M],
+) {
     open(out, name);
     for numbers in table {
         row(out, "        ", numbers);

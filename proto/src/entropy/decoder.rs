@@ -21,7 +21,13 @@ pub struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// The stream in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        let mut decoder = Self { bytes, taken: 0, code: 0, range: u32::MAX, unit: 1 };
+        let mut decoder = Self {
+            bytes,
+            taken: 0,
+            code: 0,
+            range: u32::MAX,
+            unit: 1,
+        };
         for _ in 0..STATE_BYTES {
             decoder.take();
         }
@@ -43,12 +49,14 @@ impl<'a> Decoder<'a> {
         bit
     }
 
-    /// Which part of `0 .. 2^total_bits` comes: the symbol is the one that holds it, and [`Decoder::consume`] follows.
+    /// Which part of `0 .. 2^total_bits` comes: the symbol is the one that holds it, and
+    /// [`Decoder::consume`] follows.
     #[inline]
     pub fn slot(&mut self, total_bits: u32) -> u32 {
         debug_assert!(total_bits <= MAX_TOTAL_BITS);
         self.unit = self.range >> total_bits;
-        // Past the last part lies what rounding left over: no encoder writes it, arbitrary bytes may hold it.
+        // Past the last part lies what rounding left over: no encoder writes it, arbitrary bytes
+        // may hold it.
         (self.code / self.unit).min((1 << total_bits) - 1)
     }
 
@@ -77,13 +85,18 @@ impl<'a> Decoder<'a> {
         self.taken > self.bytes.len() + STATE_BYTES
     }
 
-    /// Whether the stream ended here: an error if it ended before, or if there are bytes that said nothing.
+    /// Whether the stream ended here: an error if it ended before, or if there are bytes that said
+    /// nothing.
     pub fn finish(&self) -> Result<(), WireError> {
         if self.is_overrun() {
             return Err(WireError::Truncated);
         }
         // The end takes at most one byte of the interval.
-        if self.bytes.len() > self.taken - STATE_BYTES + 1 { Err(WireError::Trailing) } else { Ok(()) }
+        if self.bytes.len() > self.taken - STATE_BYTES + 1 {
+            Err(WireError::Trailing)
+        } else {
+            Ok(())
+        }
     }
 
     #[inline]

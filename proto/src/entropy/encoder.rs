@@ -17,7 +17,12 @@ impl<'o> Encoder<'o> {
     /// A stream that starts behind what is in `out`.
     pub fn new(out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
-        Self { out, start, low: 0, range: u32::MAX }
+        Self {
+            out,
+            start,
+            low: 0,
+            range: u32::MAX,
+        }
     }
 
     /// A decision that is true with a probability of `one_in_65536` / 65536, which is not zero.
@@ -62,8 +67,8 @@ impl<'o> Encoder<'o> {
         (self.out.len() - self.start) as f32 * 8.0 + (32.0 - exponent as f32 - above)
     }
 
-    /// Writes the end: as many bytes of the one number in the interval that ends in the most zeros as are not zero. Returns
-    /// the stream's length in bytes.
+    /// Writes the end: as many bytes of the one number in the interval that ends in the most zeros
+    /// as are not zero. Returns the stream's length in bytes.
     pub fn finish(mut self) -> usize {
         let highest = u64::from(self.low) + u64::from(self.range) - 1;
         if highest >> 32 > 0 {

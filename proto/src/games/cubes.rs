@@ -1,11 +1,14 @@
-//! `cubes`: a floor with walls, small cubes that lie about, and a larger one for each player, which rolls among them.
+//! `cubes`: a floor with walls, small cubes that lie about, and a larger one for each player, which
+//! rolls among them.
 //!
-//! Both ends run the same physics ([`Physics`], feature `physics`) in frames of 1/60 s, whatever the room's tick rate: the host's is
-//! the truth, a client's goes on from what it was told. Frames are counted from the beginning of the room; which one a moment
-//! belongs to follows from the time alone ([`frame_at`]), so no frame number travels.
+//! Both ends run the same physics ([`Physics`], feature `physics`) in frames of 1/60 s, whatever
+//! the room's tick rate: the host's is the truth, a client's goes on from what it was told. Frames
+//! are counted from the beginning of the room; which one a moment belongs to follows from the time
+//! alone ([`frame_at`]), so no frame number travels.
 //!
-//! Units: metres, seconds, radians; z is up, the floor lies at z = 0 and begins at (0, 0). Sources: reference 000 for the world and the
-//! controls, 002 for the grid (4,096 positions a metre, 15 bits a component of the orientation).
+//! Units: metres, seconds, radians; z is up, the floor lies at z = 0 and begins at (0, 0). Sources:
+//! reference 000 for the world and the controls, 002 for the grid (4,096 positions a metre, 15 bits
+//! a component of the orientation).
 
 mod driver;
 #[cfg(feature = "physics")]
@@ -38,15 +41,22 @@ pub const FRAMES_PER_S: u64 = 60;
 pub const FORMAT: PoseFormat = PoseFormat {
     per_metre: 4_096,
     turn: Turning::Free { bits: 15 },
-    motion: Some(MotionFormat { linear: 128, angular: 64 }),
+    motion: Some(MotionFormat {
+        linear: 128,
+        angular: 64,
+    }),
 };
 
-/// The grid of poses that clients interpolate: no fine one is needed where nothing goes on from them (reference 000 and 002). With velocities, a
-/// client knows the curve between two poses, and not only the straight line.
+/// The grid of poses that clients interpolate: no fine one is needed where nothing goes on from
+/// them (reference 000 and 002). With velocities, a client knows the curve between two poses, and
+/// not only the straight line.
 pub const SNAPSHOT_FORMAT: PoseFormat = PoseFormat {
     per_metre: 512,
     turn: Turning::Free { bits: 9 },
-    motion: Some(MotionFormat { linear: 64, angular: 16 }),
+    motion: Some(MotionFormat {
+        linear: 64,
+        angular: 16,
+    }),
 };
 
 /// The controls, as indices of a keymap. Left and right are along x, up and down along y.
@@ -71,7 +81,8 @@ pub mod control {
 pub mod component {
     /// Where it is.
     pub const POSE: u8 = 0;
-    /// The flags: what its player holds, as others' physics must know to go on alike; each with its control.
+    /// The flags: what its player holds, as others' physics must know to go on alike; each with its
+    /// control.
     pub const HELD: [(u8, u8); 6] = [
         (1, super::control::LEFT),
         (2, super::control::RIGHT),
@@ -95,7 +106,11 @@ pub struct Arena {
 
 /// Edge of a cube of this kind, in metres.
 pub const fn edge_m(kind: u8) -> f32 {
-    if kind == PLAYER { PLAYER_EDGE_M } else { EDGE_M }
+    if kind == PLAYER {
+        PLAYER_EDGE_M
+    } else {
+        EDGE_M
+    }
 }
 
 /// The frame that the world is in at `horizon`: the nearest one, by its whole milliseconds.
@@ -108,7 +123,8 @@ pub const fn time_of(frame: u64) -> GameTime {
     GameTime::from_micros(frame.saturating_mul(1_000_000) / FRAMES_PER_S)
 }
 
-/// The last whole millisecond of a frame: keys that changed up to then act in the step from this frame to the next.
+/// The last whole millisecond of a frame: keys that changed up to then act in the step from this
+/// frame to the next.
 pub const fn end_of(frame: u64) -> GameTime {
     GameTime::from_millis((frame * 1_000 + 499) / FRAMES_PER_S)
 }
@@ -122,15 +138,24 @@ mod tests {
         for frame in 0..10_000 {
             assert_eq!(frame_at(time_of(frame)), frame);
             assert_eq!(frame_at(end_of(frame)), frame);
-            assert_eq!(frame_at(GameTime::from_millis(end_of(frame).millis() + 1)), frame + 1);
+            assert_eq!(
+                frame_at(GameTime::from_millis(end_of(frame).millis() + 1)),
+                frame + 1
+            );
         }
-        assert_eq!([0, 8, 9, 50, 1_000].map(|ms| frame_at(GameTime::from_millis(ms))), [0, 0, 1, 3, 60]);
+        assert_eq!(
+            [0, 8, 9, 50, 1_000].map(|ms| frame_at(GameTime::from_millis(ms))),
+            [0, 0, 1, 3, 60]
+        );
     }
 
     #[test]
     fn twenty_and_sixty_ticks_a_second_meet_in_the_same_frames() {
         for tick in 0..10_000 {
-            assert_eq!(frame_at(GameTime::from_millis(150 + 50 * tick)), 9 + 3 * tick);
+            assert_eq!(
+                frame_at(GameTime::from_millis(150 + 50 * tick)),
+                9 + 3 * tick
+            );
         }
     }
 

@@ -1,7 +1,9 @@
-//! An impairment as people write it: `loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7`.
+//! An impairment as people write it:
+//! `loss=13,delay=50ms,jitter=20ms,duplicate=1,reorder=2,rate=256kbit,seed=7`.
 //!
-//! Each key at most once, in any order; `none` (or nothing) for a perfect path. What is printed reads back as the same
-//! value, durations to the microsecond. An error names the key, the value and what is allowed.
+//! Each key at most once, in any order; `none` (or nothing) for a perfect path. What is printed
+//! reads back as the same value, durations to the microsecond. An error names the key, the value
+//! and what is allowed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -68,12 +70,18 @@ impl FromStr for Impairment {
         }
         let mut seen = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let Some((key, value)) = part.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
+            let Some((key, value)) = part
+                .split_once('=')
+                .map(|(key, value)| (key.trim(), value.trim()))
+            else {
                 return Err(ImpairmentError::NoValue { part: part.into() });
             };
             impairment.set(key, value)?;
             if seen.contains(&key) {
-                return Err(ImpairmentError::Repeated { key: key.into(), value: value.into() });
+                return Err(ImpairmentError::Repeated {
+                    key: key.into(),
+                    value: value.into(),
+                });
             }
             seen.push(key);
         }
@@ -85,25 +93,41 @@ impl Impairment {
     fn set(&mut self, key: &str, value: &str) -> Result<(), ImpairmentError> {
         let allowed = match key {
             "loss" => per_cent(value).map(|it| self.loss = it).ok_or(PER_CENT),
-            "duplicate" => per_cent(value).map(|it| self.duplicate = it).ok_or(PER_CENT),
+            "duplicate" => per_cent(value)
+                .map(|it| self.duplicate = it)
+                .ok_or(PER_CENT),
             "reorder" => per_cent(value).map(|it| self.reorder = it).ok_or(PER_CENT),
             "delay" => duration(value).map(|it| self.delay = it).ok_or(DURATION),
             "jitter" => duration(value).map(|it| self.jitter = it).ok_or(DURATION),
             "rate" => rate(value).map(|it| self.rate = Some(it)).ok_or(RATE),
             "seed" => value.parse().map(|it| self.seed = it).map_err(|_| SEED),
-            _ => return Err(ImpairmentError::UnknownKey { key: key.into(), value: value.into() }),
+            _ => {
+                return Err(ImpairmentError::UnknownKey {
+                    key: key.into(),
+                    value: value.into(),
+                });
+            }
         };
-        allowed.map_err(|allowed| ImpairmentError::BadValue { key: key.into(), value: value.into(), allowed })
+        allowed.map_err(|allowed| ImpairmentError::BadValue {
+            key: key.into(),
+            value: value.into(),
+            allowed,
+        })
     }
 }
 
 fn per_cent(value: &str) -> Option<f32> {
-    value.parse().ok().filter(|per_cent| (0.0..=100.0).contains(per_cent))
+    value
+        .parse()
+        .ok()
+        .filter(|per_cent| (0.0..=100.0).contains(per_cent))
 }
 
 fn duration(value: &str) -> Option<Duration> {
     let micros = with_unit(value, &[("ms", 1e3), ("s", 1e6)])?;
-    (0.0..=LONGEST.as_micros() as f64).contains(&micros).then(|| Duration::from_micros(micros.round() as u64))
+    (0.0..=LONGEST.as_micros() as f64)
+        .contains(&micros)
+        .then(|| Duration::from_micros(micros.round() as u64))
 }
 
 fn rate(value: &str) -> Option<u64> {
@@ -137,10 +161,26 @@ impl fmt::Display for Impairment {
         };
         let millis = |duration: Duration| duration.as_micros() as f64 / 1e3;
         part(self.loss != 0.0, "loss", format_args!("{}", self.loss))?;
-        part(!self.delay.is_zero(), "delay", format_args!("{}ms", millis(self.delay)))?;
-        part(!self.jitter.is_zero(), "jitter", format_args!("{}ms", millis(self.jitter)))?;
-        part(self.duplicate != 0.0, "duplicate", format_args!("{}", self.duplicate))?;
-        part(self.reorder != 0.0, "reorder", format_args!("{}", self.reorder))?;
+        part(
+            !self.delay.is_zero(),
+            "delay",
+            format_args!("{}ms", millis(self.delay)),
+        )?;
+        part(
+            !self.jitter.is_zero(),
+            "jitter",
+            format_args!("{}ms", millis(self.jitter)),
+        )?;
+        part(
+            self.duplicate != 0.0,
+            "duplicate",
+            format_args!("{}", self.duplicate),
+        )?;
+        part(
+            self.reorder != 0.0,
+            "reorder",
+            format_args!("{}", self.reorder),
+        )?;
         if let Some(rate) = self.rate {
             part(true, "rate", format_args!("{}kbit", rate as f64 / 1e3))?;
         }
@@ -170,9 +210,14 @@ mod tests {
 
     #[test]
     fn units_spaces_fractions_and_any_order_are_allowed() {
-        let parsed: Impairment = " rate=1.5mbit , delay=0.25s,jitter=0.5ms,loss=0.1 ".parse().expect("valid");
+        let parsed: Impairment = " rate=1.5mbit , delay=0.25s,jitter=0.5ms,loss=0.1 "
+            .parse()
+            .expect("valid");
         assert_eq!(parsed.rate, Some(1_500_000));
-        assert_eq!((parsed.delay, parsed.jitter), (Duration::from_millis(250), Duration::from_micros(500)));
+        assert_eq!(
+            (parsed.delay, parsed.jitter),
+            (Duration::from_millis(250), Duration::from_micros(500))
+        );
         assert_eq!(parsed.loss, 0.1);
         assert_eq!("none".parse(), Ok(Impairment::default()));
         assert_eq!("".parse(), Ok(Impairment::default()));
@@ -200,15 +245,42 @@ mod tests {
     #[test]
     fn an_error_names_the_key_the_value_and_what_is_allowed() {
         for (text, message) in [
-            ("loss=101", "loss: `101` is not a number from 0 to 100, in per cent"),
-            ("loss=-1", "loss: `-1` is not a number from 0 to 100, in per cent"),
-            ("reorder=nan", "reorder: `nan` is not a number from 0 to 100, in per cent"),
-            ("delay=50", "delay: `50` is not a number followed by ms or s, such as 50ms, at most 60s"),
-            ("jitter=-5ms", "jitter: `-5ms` is not a number followed by ms or s, such as 50ms, at most 60s"),
-            ("delay=61s", "delay: `61s` is not a number followed by ms or s, such as 50ms, at most 60s"),
-            ("delay=infs", "delay: `infs` is not a number followed by ms or s, such as 50ms, at most 60s"),
-            ("seed=x", "seed: `x` is not a whole number from 0 to 18446744073709551615"),
-            ("loss=1,loss=2", "`loss` is given twice, again as `2`; once is allowed"),
+            (
+                "loss=101",
+                "loss: `101` is not a number from 0 to 100, in per cent",
+            ),
+            (
+                "loss=-1",
+                "loss: `-1` is not a number from 0 to 100, in per cent",
+            ),
+            (
+                "reorder=nan",
+                "reorder: `nan` is not a number from 0 to 100, in per cent",
+            ),
+            (
+                "delay=50",
+                "delay: `50` is not a number followed by ms or s, such as 50ms, at most 60s",
+            ),
+            (
+                "jitter=-5ms",
+                "jitter: `-5ms` is not a number followed by ms or s, such as 50ms, at most 60s",
+            ),
+            (
+                "delay=61s",
+                "delay: `61s` is not a number followed by ms or s, such as 50ms, at most 60s",
+            ),
+            (
+                "delay=infs",
+                "delay: `infs` is not a number followed by ms or s, such as 50ms, at most 60s",
+            ),
+            (
+                "seed=x",
+                "seed: `x` is not a whole number from 0 to 18446744073709551615",
+            ),
+            (
+                "loss=1,loss=2",
+                "`loss` is given twice, again as `2`; once is allowed",
+            ),
             (
                 "loss",
                 "`loss` is not of the form key=value; keys are loss, duplicate, reorder, delay, jitter, rate, seed",
@@ -217,13 +289,27 @@ mod tests {
             let error = text.parse::<Impairment>().expect_err(text);
             assert_eq!(error.to_string(), message);
         }
-        for text in ["rate=0kbit", "rate=256", "rate=kbit", "rate=99999mbit", "rate=nanmbit"] {
+        for text in [
+            "rate=0kbit",
+            "rate=256",
+            "rate=kbit",
+            "rate=99999mbit",
+            "rate=nanmbit",
+        ] {
             let error = text.parse::<Impairment>().expect_err(text).to_string();
-            assert!(error.starts_with("rate: `") && error.ends_with(RATE), "{error}");
+            assert!(
+                error.starts_with("rate: `") && error.ends_with(RATE),
+                "{error}"
+            );
         }
-        let unknown = "los=3".parse::<Impairment>().expect_err("no such key").to_string();
+        let unknown = "los=3"
+            .parse::<Impairment>()
+            .expect_err("no such key")
+            .to_string();
         assert!(
-            unknown.contains("`los`") && unknown.contains("`3`") && unknown.contains("loss, duplicate"),
+            unknown.contains("`los`")
+                && unknown.contains("`3`")
+                && unknown.contains("loss, duplicate"),
             "{unknown}"
         );
         assert!("loss=1,".parse::<Impairment>().is_err());

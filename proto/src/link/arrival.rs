@@ -4,7 +4,9 @@ use super::chunk::{Fit, ReceivedSet};
 use super::format::{Extras, Header, Short};
 use super::received::Freshness;
 use super::sent::{Loss, Verdict};
-use super::{Duration, Link, LinkEvent, LocalTime, MAX_DATAGRAM, MAX_EVENTS, Reader, WireError, seq_of};
+use super::{
+    Duration, Link, LinkEvent, LocalTime, MAX_DATAGRAM, MAX_EVENTS, Reader, WireError, seq_of,
+};
 use crate::wire::{Coder, Wire};
 
 /// The parts of a datagram beside header, messages and slice, which the link keeps.
@@ -25,18 +27,27 @@ impl Link {
         datagram: &'a [u8],
     ) -> Result<Option<Reader<'a>>, WireError> {
         if datagram.len() > MAX_DATAGRAM {
-            return Err(WireError::TooLong { length: datagram.len() as u64, max: MAX_DATAGRAM as u64 });
+            return Err(WireError::TooLong {
+                length: datagram.len() as u64,
+                max: MAX_DATAGRAM as u64,
+            });
         }
         let mut reader = Reader::new(datagram);
-        let Some(parts) = self.read_parts(&mut reader)? else { return Ok(None) };
+        let Some(parts) = self.read_parts(&mut reader)? else {
+            return Ok(None);
+        };
         // From here on nothing is refused.
-        self.received.record(now, parts.number, parts.header.asks_for_ack);
+        self.received
+            .record(now, parts.number, parts.header.asks_for_ack);
         self.stats.received += 1;
         if let Some((latest, earlier)) = parts.acked {
             self.handle_ack(now, latest, earlier);
         }
         if let Some(set) = &parts.set
-            && self.sender.as_mut().is_some_and(|sender| sender.handle_set(set))
+            && self
+                .sender
+                .as_mut()
+                .is_some_and(|sender| sender.handle_set(set))
         {
             self.finish_block(now);
         }
@@ -53,13 +64,22 @@ impl Link {
         Ok(Some(reader))
     }
 
-    /// Reads all before the body and refuses what cannot be; `None` if the datagram is not to be taken.
+    /// Reads all before the body and refuses what cannot be; `None` if the datagram is not to be
+    /// taken.
     fn read_parts(&mut self, reader: &mut Reader<'_>) -> Result<Option<Parts>, WireError> {
         let mut header = Header::default();
         header.wire(reader)?;
         let acked = header.ack.map(|ack| self.sent.check(ack)).transpose()?;
-        let Some(number) = self.admits(header.number) else { return Ok(None) };
-        let mut parts = Parts { number, header, acked, set: None, slice: None };
+        let Some(number) = self.admits(header.number) else {
+            return Ok(None);
+        };
+        let mut parts = Parts {
+            number,
+            header,
+            acked,
+            set: None,
+            slice: None,
+        };
         if header.extras.is_some() {
             self.messages.wire(reader)?;
             reader.option(&mut parts.set)?;
@@ -73,7 +93,9 @@ impl Link {
         match &self.sender {
             Some(sender) => sender.check(set),
             None if set.chunk.wrapping_sub(self.next_chunk).cast_signed() < 0 => Ok(()),
-            None => Err(WireError::OutOfRange { what: "set of slices" }),
+            None => Err(WireError::OutOfRange {
+                what: "set of slices",
+            }),
         }
     }
 
@@ -86,9 +108,15 @@ impl Link {
         self.slice.wire(reader)?;
         let largest = self.config.chunks.largest_block;
         if largest == 0 {
-            return Err(WireError::TooLong { length: self.slice.bytes.len() as u64, max: 0 });
+            return Err(WireError::TooLong {
+                length: self.slice.bytes.len() as u64,
+                max: 0,
+            });
         }
-        self.receiver.get_or_insert_default().check(&self.slice, largest).map(Some)
+        self.receiver
+            .get_or_insert_default()
+            .check(&self.slice, largest)
+            .map(Some)
     }
 
     /// The number of the datagram if it is to be taken; counts why not.
@@ -104,26 +132,37 @@ impl Link {
     }
 
     fn handle_ack(&mut self, now: LocalTime, latest: u64, earlier: u32) {
-        // The newest of them that could not wait measures the round trip; also if it was taken for lost: a round trip
-        // that has become longer than the time-out must not stay unnoticed.
+        // The newest of them that could not wait measures the round trip; also if it was taken for
+        // lost: a round trip that has become longer than the time-out must not stay unnoticed.
         let mut measured = None;
-        let steps_back = (0..32).rev().filter(|bit| earlier >> bit & 1 == 1).map(|bit| bit + 1).chain([0]);
+        let steps_back = (0..32)
+            .rev()
+            .filter(|bit| earlier >> bit & 1 == 1)
+            .map(|bit| bit + 1)
+            .chain([0]);
         for number in steps_back.map(|back| latest - back) {
             let verdict = self.sent.acknowledge(number);
-            let (Verdict::InTime(packet) | Verdict::AfterLoss(packet)) = verdict else { continue };
+            let (Verdict::InTime(packet) | Verdict::AfterLoss(packet)) = verdict else {
+                continue;
+            };
             let after_loss = matches!(verdict, Verdict::AfterLoss(_));
             if packet.cargo.messages {
                 self.outbox.handle_acked(seq_of(number));
             }
             if let Some(carried) = packet.cargo.slice
-                && self.sender.as_mut().is_some_and(|sender| sender.handle_acked(carried))
+                && self
+                    .sender
+                    .as_mut()
+                    .is_some_and(|sender| sender.handle_acked(carried))
             {
                 self.finish_block(now);
             }
             if packet.cargo.asks_for_ack {
                 measured = Some(packet.at);
                 if let Some(budget) = &mut self.budget {
-                    budget.adapt.handle_acked(now, packet.at, packet.bytes.into(), after_loss);
+                    budget
+                        .adapt
+                        .handle_acked(now, packet.at, packet.bytes.into(), after_loss);
                 }
             }
             if after_loss {
@@ -160,7 +199,9 @@ impl Link {
         }
         let Some(pong) = extras.pong else { return };
         // Whoever answers a ping that was not sent, or twice, is not listened to.
-        let Some(sent) = self.sent.take_ping(pong.pinged) else { return };
+        let Some(sent) = self.sent.take_ping(pong.pinged) else {
+            return;
+        };
         let held = Duration::from_micros(pong.held_us);
         self.pings.handle_pong(now.since(sent).saturating_sub(held));
         self.report(LinkEvent::Pong {
@@ -197,7 +238,12 @@ impl Link {
 
     pub(super) fn lose(&mut self, now: LocalTime) {
         let (marks, mut from) = (self.sent.marks(), 0);
-        while let Some(Loss { number, packet, by_timeout }) = self.sent.next_lost(now, &self.rtt, marks, from) {
+        while let Some(Loss {
+            number,
+            packet,
+            by_timeout,
+        }) = self.sent.next_lost(now, &self.rtt, marks, from)
+        {
             from = number + 1;
             if by_timeout {
                 self.rtt.handle_timeout(now, packet.at);

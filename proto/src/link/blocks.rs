@@ -11,18 +11,34 @@ fn block(length: usize, seed: u64) -> Bytes {
 }
 
 fn server(bytes_per_s: u32) -> LinkConfig {
-    LinkConfig { budget: Some(BudgetConfig { bytes_per_s, ..BudgetConfig::default() }), ..LinkConfig::default() }
+    LinkConfig {
+        budget: Some(BudgetConfig {
+            bytes_per_s,
+            ..BudgetConfig::default()
+        }),
+        ..LinkConfig::default()
+    }
 }
 
-/// The first end sends blocks as fast as its budget allows; the second takes them. Both react at once.
+/// The first end sends blocks as fast as its budget allows; the second takes them. Both react at
+/// once.
 fn pair(bytes_per_s: u32, impairment: Impairment) -> Pair {
-    Pair::new([End::new(server(bytes_per_s), 1), End::new(LinkConfig::client(), 1)], impairment)
+    Pair::new(
+        [
+            End::new(server(bytes_per_s), 1),
+            End::new(LinkConfig::client(), 1),
+        ],
+        impairment,
+    )
 }
 
 impl Pair {
     fn send_block(&mut self, block: &Bytes) {
         let now = self.ends[0].local(self.now_ms);
-        self.ends[0].link.send_block(now, block.clone()).expect("there is room");
+        self.ends[0]
+            .link
+            .send_block(now, block.clone())
+            .expect("there is room");
     }
 
     /// Until so many blocks have arrived in all; returns how many milliseconds that took.
@@ -31,7 +47,10 @@ impl Pair {
         while self.ends[1].blocks.len() < count {
             self.step();
             let told = (self.ends[0].link.stats(), self.ends[0].link.block_leaving());
-            assert!(ms(self.now_ms - start) < limit, "blocks are stuck: {told:?}");
+            assert!(
+                ms(self.now_ms - start) < limit,
+                "blocks are stuck: {told:?}"
+            );
         }
         self.now_ms - start
     }
@@ -48,16 +67,33 @@ fn blocks_of_any_length_arrive_whole_in_order_and_once_through_loss_reordering_a
         };
         let mut pair = pair(500_000, storm);
         let mut rng = fastrand::Rng::with_seed(seed);
-        let lengths = [1, 1_023, 1_024, 1_025, rng.usize(1..30_000), rng.usize(1..30_000)];
-        let blocks: Vec<_> = lengths.into_iter().map(|length| block(length, seed)).collect();
+        let lengths = [
+            1,
+            1_023,
+            1_024,
+            1_025,
+            rng.usize(1..30_000),
+            rng.usize(1..30_000),
+        ];
+        let blocks: Vec<_> = lengths
+            .into_iter()
+            .map(|length| block(length, seed))
+            .collect();
         for block in &blocks {
             pair.send_block(block);
         }
         pair.run_until_blocks(blocks.len(), ms(60_000));
-        let arrived: Vec<_> = pair.ends[1].blocks.iter().map(|(block, _)| block.clone()).collect();
+        let arrived: Vec<_> = pair.ends[1]
+            .blocks
+            .iter()
+            .map(|(block, _)| block.clone())
+            .collect();
         assert!(arrived == blocks, "seed {seed}");
         pair.run(ms(3_000));
-        assert_eq!((pair.ends[0].blocks_sent, pair.ends[1].blocks.len()), (6, 6));
+        assert_eq!(
+            (pair.ends[0].blocks_sent, pair.ends[1].blocks.len()),
+            (6, 6)
+        );
         assert!(pair.ends[0].link.sender.is_none());
     }
 }
@@ -69,18 +105,34 @@ fn a_long_block_is_a_queue_of_chunks_with_visible_progress() {
     for block in &blocks {
         pair.send_block(block);
     }
-    assert_eq!(pair.ends[0].link.block_leaving(), Some(ChunkProgress { received: 0, total: 701 << 10 }));
+    assert_eq!(
+        pair.ends[0].link.block_leaving(),
+        Some(ChunkProgress {
+            received: 0,
+            total: 701 << 10
+        })
+    );
     let mut before = 0;
     while pair.ends[1].blocks.is_empty() {
         pair.run(ms(10));
         if let Some(ChunkProgress { received, total }) = pair.ends[1].link.block_arriving() {
             assert!(before <= received && received <= total);
             assert!(total <= 701 << 10 || !pair.ends[1].blocks.is_empty());
-            before = if pair.ends[1].blocks.is_empty() { received } else { 0 };
+            before = if pair.ends[1].blocks.is_empty() {
+                received
+            } else {
+                0
+            };
         }
     }
     pair.run_until_blocks(2, ms(10_000));
-    assert!(pair.ends[1].blocks.iter().map(|(block, _)| block).eq(&blocks));
+    assert!(
+        pair.ends[1]
+            .blocks
+            .iter()
+            .map(|(block, _)| block)
+            .eq(&blocks)
+    );
     assert_eq!(pair.ends[1].link.block_arriving(), None);
 }
 
@@ -88,7 +140,10 @@ fn a_long_block_is_a_queue_of_chunks_with_visible_progress() {
 fn the_queue_is_bounded() {
     let mut link = Link::new(LinkConfig::server());
     let (now, megabyte) = (LocalTime::from_millis(1_000), block(1 << 20, 1));
-    (0..4).for_each(|_| link.send_block(now, megabyte.clone()).expect("there is room"));
+    (0..4).for_each(|_| {
+        link.send_block(now, megabyte.clone())
+            .expect("there is room")
+    });
     assert_eq!(link.send_block(now, block(1, 1)), Err(QueueFull));
 }
 
@@ -108,15 +163,26 @@ fn mean_time(bytes_per_s: u32, loss: f32, seeds: u64) -> f64 {
     total as f64 / seeds as f64 / 1_000.0
 }
 
-/// The bars are those of an ideal selective repeat with 36 bytes of overhead a slice, and 10 %; ours pays 53 bytes of UDP,
-/// IP and QUIC, and its own header.
+/// The bars are those of an ideal selective repeat with 36 bytes of overhead a slice, and 10 %;
+/// ours pays 53 bytes of UDP, IP and QUIC, and its own header.
 #[test]
 fn a_quarter_of_a_megabyte_takes_what_an_ideal_sender_takes_and_a_tenth_more_at_most() {
-    for (bytes_per_s, ideal, ideal_at_20) in [(32_000, 8.5, 10.7), (64_000, 4.3, 5.4), (125_000, 2.2, 2.9)] {
-        let (clear, lossy) = (mean_time(bytes_per_s, 0.0, 1), mean_time(bytes_per_s, 20.0, 20));
+    for (bytes_per_s, ideal, ideal_at_20) in
+        [(32_000, 8.5, 10.7), (64_000, 4.3, 5.4), (125_000, 2.2, 2.9)]
+    {
+        let (clear, lossy) = (
+            mean_time(bytes_per_s, 0.0, 1),
+            mean_time(bytes_per_s, 20.0, 20),
+        );
         println!("{bytes_per_s}: {clear} {lossy}");
-        assert!(clear <= 1.1 * ideal, "{bytes_per_s} bytes/s: {clear} s, ideally {ideal}");
-        assert!(lossy <= 1.1 * ideal_at_20, "{bytes_per_s} bytes/s at 20 %: {lossy} s, ideally {ideal_at_20}");
+        assert!(
+            clear <= 1.1 * ideal,
+            "{bytes_per_s} bytes/s: {clear} s, ideally {ideal}"
+        );
+        assert!(
+            lossy <= 1.1 * ideal_at_20,
+            "{bytes_per_s} bytes/s at 20 %: {lossy} s, ideally {ideal_at_20}"
+        );
     }
 }
 
@@ -132,16 +198,34 @@ fn no_second_carries_more_than_the_budget_and_the_game_keeps_its_share() {
         let time = pair.run_until_blocks(1, ms(60_000));
         let sent = &pair.ends[0].sent;
         for (index, last) in sent.iter().enumerate() {
-            let second = sent[..=index].iter().rev().take_while(|sent| sent.at_ms + 1_000 > last.at_ms);
+            let second = sent[..=index]
+                .iter()
+                .rev()
+                .take_while(|sent| sent.at_ms + 1_000 > last.at_ms);
             let bytes: usize = second.map(|sent| sent.bytes.len() + 53).sum();
-            assert!(bytes <= 32_000, "{bytes} bytes in the second before {}", last.at_ms);
+            assert!(
+                bytes <= 32_000,
+                "{bytes} bytes in the second before {}",
+                last.at_ms
+            );
         }
-        // Of 700 bytes a tick it gets 650 at least: the link's header and the way are part of its share.
-        let talk: usize = sent.iter().filter(|sent| sent.at_ms > start).map(|sent| sent.body_bytes).sum();
+        // Of 700 bytes a tick it gets 650 at least: the link's header and the way are part of its
+        // share.
+        let talk: usize = sent
+            .iter()
+            .filter(|sent| sent.at_ms > start)
+            .map(|sent| sent.body_bytes)
+            .sum();
         let ticks = time as usize / 50;
         assert!(talk >= ticks * 650, "{talk} bytes in {ticks} ticks");
-        assert!(time < [22_000, 30_000][usize::from(loss > 0.0)], "{time} ms");
-        let longest_gap = sent.windows(2).map(|pair| pair[1].at_ms - pair[0].at_ms).max();
+        assert!(
+            time < [22_000, 30_000][usize::from(loss > 0.0)],
+            "{time} ms"
+        );
+        let longest_gap = sent
+            .windows(2)
+            .map(|pair| pair[1].at_ms - pair[0].at_ms)
+            .max();
         assert!(longest_gap <= Some(100), "{longest_gap:?}");
     }
 }
@@ -156,7 +240,11 @@ fn a_partition_only_delays_a_block() {
     pair.run(ms(3_000));
     pair.set_path(path(0.0, 50, 1));
     let rest = pair.run_until_blocks(1, ms(5_000));
-    assert!(rest <= 3_400, "{rest} ms after the partition, {:?}", pair.ends[0].link.stats());
+    assert!(
+        rest <= 3_400,
+        "{rest} ms after the partition, {:?}",
+        pair.ends[0].link.stats()
+    );
     assert!(pair.ends[1].blocks[0].0 == block);
     let again = pair.ends[0].link.stats().slices_resent;
     assert!(again < 200, "{again}");
@@ -179,13 +267,29 @@ fn with_loss_only_what_was_lost_travels_again_but_for_the_tail() {
     pair.send_block(&block(256 << 10, 1));
     pair.run_until_blocks(1, ms(20_000));
     pair.run(ms(1_000));
-    assert!(pair.ends[1].link.stats().slices_repeated <= 12, "{:?}", pair.ends[1].link.stats());
+    assert!(
+        pair.ends[1].link.stats().slices_repeated <= 12,
+        "{:?}",
+        pair.ends[1].link.stats()
+    );
 }
 
 #[test]
 fn a_first_burst_leaves_at_once_and_within_the_budget_of_a_second() {
-    let chunks = ChunkConfig { first_burst_bytes: 64 << 10, ..ChunkConfig::default() };
-    let ends = [End::new(LinkConfig { chunks, ..server(32_000) }, 1), End::new(LinkConfig::client(), 1)];
+    let chunks = ChunkConfig {
+        first_burst_bytes: 64 << 10,
+        ..ChunkConfig::default()
+    };
+    let ends = [
+        End::new(
+            LinkConfig {
+                chunks,
+                ..server(32_000)
+            },
+            1,
+        ),
+        End::new(LinkConfig::client(), 1),
+    ];
     let mut pair = Pair::new(ends, path(0.0, 50, 1));
     pair.run(ms(2_000));
     pair.send_block(&block(24 << 10, 1));
@@ -196,7 +300,10 @@ fn a_first_burst_leaves_at_once_and_within_the_budget_of_a_second() {
 
 #[test]
 fn a_bottleneck_is_found_and_its_queue_stays_short_while_a_block_travels() {
-    let narrow = Impairment { rate: Some(128_000), ..path(0.0, 30, 1) };
+    let narrow = Impairment {
+        rate: Some(128_000),
+        ..path(0.0, 30, 1)
+    };
     let mut pair = pair(32_000, narrow);
     pair.send_block(&block(1 << 20, 1));
     pair.run(ms(5_000));
@@ -219,11 +326,20 @@ fn a_bottleneck_is_found_and_its_queue_stays_short_while_a_block_travels() {
 
 #[test]
 fn a_link_without_a_budget_sends_blocks_too_and_as_many_slices_as_acknowledgements_can_tell_of() {
-    let mut pair = Pair::new([End::new(LinkConfig::default(), 1), End::new(LinkConfig::client(), 1)], path(5.0, 50, 1));
+    let mut pair = Pair::new(
+        [
+            End::new(LinkConfig::default(), 1),
+            End::new(LinkConfig::client(), 1),
+        ],
+        path(5.0, 50, 1),
+    );
     let block = block(256 << 10, 1);
     pair.send_block(&block);
     let time = pair.run_until_blocks(1, ms(10_000));
-    assert!(pair.ends[1].blocks[0].0 == block && time < 3_000, "{time} ms");
+    assert!(
+        pair.ends[1].blocks[0].0 == block && time < 3_000,
+        "{time} ms"
+    );
 }
 
 #[test]
@@ -231,7 +347,8 @@ fn a_body_aligned_to_bytes_is_read_as_it_was_written_with_a_slice_before_it_and_
     let now = LocalTime::from_millis(1_000);
     for bits in [3, 17, 64, 700, 5_000] {
         let [mut left, mut right] = [LinkConfig::server(), LinkConfig::client()].map(Link::new);
-        left.send_block(now, block(5_000, 1)).expect("there is room");
+        left.send_block(now, block(5_000, 1))
+            .expect("there is room");
         let mut bytes = Vec::new();
         left.write_datagram(now, &mut bytes, |writer, _| {
             writer.append(&[0x5a; 700], bits);
@@ -239,10 +356,18 @@ fn a_body_aligned_to_bytes_is_read_as_it_was_written_with_a_slice_before_it_and_
             writer.append(&[0], padding);
             writer.append(b"aligned", 56);
         });
-        let mut body = right.handle_datagram(now, &bytes).expect("well formed").expect("fresh");
-        assert_eq!(right.stats().slices_received, u64::from(bits < 800), "{bits}");
+        let mut body = right
+            .handle_datagram(now, &bytes)
+            .expect("well formed")
+            .expect("fresh");
+        assert_eq!(
+            right.stats().slices_received,
+            u64::from(bits < 800),
+            "{bits}"
+        );
         body.skip(bits).expect("it was written");
-        body.skip(body.position().next_multiple_of(8) - body.position()).expect("it was written");
+        body.skip(body.position().next_multiple_of(8) - body.position())
+            .expect("it was written");
         assert_eq!(bytes[body.position() / 8..], *b"aligned");
     }
 }
@@ -251,40 +376,108 @@ fn a_body_aligned_to_bytes_is_read_as_it_was_written_with_a_slice_before_it_and_
 #[test]
 fn lies_about_blocks_are_refused_and_hold_no_more_than_is_allowed() {
     let now = LocalTime::from_millis(1_000);
-    let slice = |chunk, index, last, left, length| Slice { chunk, index, last, left, bytes: vec![7; length] };
+    let slice = |chunk, index, last, left, length| Slice {
+        chunk,
+        index,
+        last,
+        left,
+        bytes: vec![7; length],
+    };
     let send = |link: &mut Link, number, mut slice: Slice| {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
-        tests::header_with_extras(number).wire(&mut writer).expect("a writer refuses nothing");
-        Messages::default().wire(&mut writer).expect("a writer refuses nothing");
-        writer.flag(&mut false).and_then(|()| writer.flag(&mut true)).expect("a writer refuses nothing");
+        tests::header_with_extras(number)
+            .wire(&mut writer)
+            .expect("a writer refuses nothing");
+        Messages::default()
+            .wire(&mut writer)
+            .expect("a writer refuses nothing");
+        writer
+            .flag(&mut false)
+            .and_then(|()| writer.flag(&mut true))
+            .expect("a writer refuses nothing");
         slice.wire(&mut writer).expect("a valid slice");
         writer.finish();
-        link.handle_datagram(now, &bytes).map(|body| assert!(body.is_some()))
+        link.handle_datagram(now, &bytes)
+            .map(|body| assert!(body.is_some()))
     };
-    let chunks = ChunkConfig { largest_block: 300 << 10, ..ChunkConfig::default() };
-    let mut link = Link::new(LinkConfig { chunks, ..LinkConfig::client() });
-    assert!(send(&mut link, 0, slice(1, 0, 9, 0, 1_024)).is_err(), "a chunk that was not to come yet");
-    assert!(send(&mut link, 0, slice(0, 0, 255, 50, 1_024)).is_err(), "longer than is taken");
+    let chunks = ChunkConfig {
+        largest_block: 300 << 10,
+        ..ChunkConfig::default()
+    };
+    let mut link = Link::new(LinkConfig {
+        chunks,
+        ..LinkConfig::client()
+    });
+    assert!(
+        send(&mut link, 0, slice(1, 0, 9, 0, 1_024)).is_err(),
+        "a chunk that was not to come yet"
+    );
+    assert!(
+        send(&mut link, 0, slice(0, 0, 255, 50, 1_024)).is_err(),
+        "longer than is taken"
+    );
     assert!(send(&mut link, 0, slice(0, 0, 9, 0, 1_024)).is_ok());
-    assert!(send(&mut link, 1, slice(0, 1, 8, 0, 1_024)).is_err(), "another count");
-    assert!(send(&mut link, 1, slice(0, 0, 9, 0, 1_024)).is_ok(), "a copy");
+    assert!(
+        send(&mut link, 1, slice(0, 1, 8, 0, 1_024)).is_err(),
+        "another count"
+    );
+    assert!(
+        send(&mut link, 1, slice(0, 0, 9, 0, 1_024)).is_ok(),
+        "a copy"
+    );
     assert!(send(&mut link, 2, slice(0, 9, 9, 0, 5)).is_ok());
-    assert!(send(&mut link, 3, slice(255, 3, 255, 7, 1_024)).is_ok(), "an old one");
-    assert_eq!((link.stats().slices_received, link.stats().slices_repeated, link.stats().malformed), (2, 2, 3));
+    assert!(
+        send(&mut link, 3, slice(255, 3, 255, 7, 1_024)).is_ok(),
+        "an old one"
+    );
+    assert_eq!(
+        (
+            link.stats().slices_received,
+            link.stats().slices_repeated,
+            link.stats().malformed
+        ),
+        (2, 2, 3)
+    );
     let mut deaf = Link::new(LinkConfig::server());
-    assert!(matches!(send(&mut deaf, 0, slice(0, 0, 0, 0, 1)), Err(WireError::TooLong { .. })));
+    assert!(matches!(
+        send(&mut deaf, 0, slice(0, 0, 0, 0, 1)),
+        Err(WireError::TooLong { .. })
+    ));
 
     for seed in 0..50 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let chunks = ChunkConfig { largest_block: 5_000, ..ChunkConfig::default() };
-        let mut link = Link::new(LinkConfig { chunks, ..LinkConfig::client() });
+        let chunks = ChunkConfig {
+            largest_block: 5_000,
+            ..ChunkConfig::default()
+        };
+        let mut link = Link::new(LinkConfig {
+            chunks,
+            ..LinkConfig::client()
+        });
         for number in 0..2_000 {
-            let (last, chunk) = (rng.u8(..6), link.receiver.as_ref().map_or(0, |receiver| receiver.next_chunk()));
+            let (last, chunk) = (
+                rng.u8(..6),
+                link.receiver
+                    .as_ref()
+                    .map_or(0, |receiver| receiver.next_chunk()),
+            );
             let index = rng.u8(..=last);
-            let length = if index < last { 1_024 } else { rng.usize(1..=1_024) };
-            let _ = send(&mut link, number, slice(chunk.wrapping_sub(rng.u8(..2)), index, last, 0, length));
-            assert!(link.receiver.as_ref().is_none_or(|receiver| receiver.held_bytes() <= 5_000));
+            let length = if index < last {
+                1_024
+            } else {
+                rng.usize(1..=1_024)
+            };
+            let _ = send(
+                &mut link,
+                number,
+                slice(chunk.wrapping_sub(rng.u8(..2)), index, last, 0, length),
+            );
+            assert!(
+                link.receiver
+                    .as_ref()
+                    .is_none_or(|receiver| receiver.held_bytes() <= 5_000)
+            );
             while let Some(event) = link.poll_event() {
                 assert!(!matches!(event, LinkEvent::Block(block) if block.len() > 5_000));
             }
@@ -299,8 +492,15 @@ fn storage_does_not_grow_with_slices() {
     pair.send_block(&block(1 << 20, 1));
     pair.run(ms(2_000));
     let capacities = |pair: &Pair| {
-        let sender = pair.ends[0].link.sender.as_ref().expect("a block is under way");
-        (sender.body.capacity(), pair.ends[1].link.slice.bytes.capacity())
+        let sender = pair.ends[0]
+            .link
+            .sender
+            .as_ref()
+            .expect("a block is under way");
+        (
+            sender.body.capacity(),
+            pair.ends[1].link.slice.bytes.capacity(),
+        )
     };
     let before = capacities(&pair);
     pair.run(ms(4_000));

@@ -1,20 +1,25 @@
 //! How many bytes may leave, and for what.
 //!
-//! What leaves and the time go in; how much more may leave at any time comes out. Three purses share one rate: *bare*
-//! datagrams (acknowledgements, pings), the *game* (bodies and messages), and *slices* of blocks ([`super::chunk`]).
+//! What leaves and the time go in; how much more may leave at any time comes out. Three purses
+//! share one rate: *bare* datagrams (acknowledgements, pings), the *game* (bodies and messages),
+//! and *slices* of blocks ([`super::chunk`]).
 //!
 //! Invariants:
-//! 1. Whoever spends no more than is available never sends more than the present rate within any second, whatever was
-//!    spent before and however the rate has changed: at each departure, what left in the second before it, itself
-//!    included, is within the rate in force then. A ledger of the last second says so, not the buckets.
-//! 2. While there are slices, the game earns its share of the rate, and slices the rest and what the game leaves; neither
-//!    can spend what the other has earned. Without slices all is the game's.
-//! 3. The game leaves [`BARE_RESERVE`] to bare datagrams, slices leave what the game has saved, or a part of it to
-//!    a game that is quiet.
-//! 4. What is available only grows until something is spent or the time is taken note of: hence [`Budget::affordable_at`].
+//! 1. Whoever spends no more than is available never sends more than the present rate within any
+//!    second, whatever was spent before and however the rate has changed: at each departure, what
+//!    left in the second before it, itself included, is within the rate in force then. A ledger of
+//!    the last second says so, not the buckets.
+//! 2. While there are slices, the game earns its share of the rate, and slices the rest and what
+//!    the game leaves; neither can spend what the other has earned. Without slices all is the
+//!    game's.
+//! 3. The game leaves [`BARE_RESERVE`] to bare datagrams, slices leave what the game has saved, or
+//!    a part of it to a game that is quiet.
+//! 4. What is available only grows until something is spent or the time is taken note of: hence
+//!    [`Budget::affordable_at`].
 //!
-//! Units: bytes with everything that a datagram costs on the line; inside, millionths of a byte, which is what a rate in
-//! bytes a second earns in microseconds. Cost: some additions; a search when something must wait. Memory: 1.1 KiB.
+//! Units: bytes with everything that a datagram costs on the line; inside, millionths of a byte,
+//! which is what a rate in bytes a second earns in microseconds. Cost: some additions; a search
+//! when something must wait. Memory: 1.1 KiB.
 
 mod adapt;
 mod ledger;
@@ -30,15 +35,19 @@ use crate::time::LocalTime;
 /// Left to acknowledgements and pings by everything else: two of them.
 const BARE_RESERVE: u64 = 160;
 
-/// In bytes a second: below this a full datagram would take too much of a second to be scheduled sensibly.
+/// In bytes a second: below this a full datagram would take too much of a second to be scheduled
+/// sensibly.
 const LEAST_RATE: u32 = 4_000;
 
-/// What a quiet game may save up beside slices: what it says in two ticks of 50 ms goes out at once.
+/// What a quiet game may save up beside slices: what it says in two ticks of 50 ms goes out at
+/// once.
 const GAME_SAVES: Duration = Duration::from_millis(100);
 
-/// A game that has said nothing for so long is quiet: slices then leave it [`QUIET_RESERVE`] and no more.
+/// A game that has said nothing for so long is quiet: slices then leave it [`QUIET_RESERVE`] and no
+/// more.
 const QUIET: Duration = Duration::from_secs(1);
-/// With what the slots of the ledger set free, a full datagram of a quiet game leaves within 30 ms at 256 kbit/s.
+/// With what the slots of the ledger set free, a full datagram of a quiet game leaves within 30 ms
+/// at 256 kbit/s.
 const QUIET_RESERVE: u64 = 400;
 
 const MILLIONTHS: u64 = 1_000_000;
@@ -46,14 +55,17 @@ const MILLIONTHS: u64 = 1_000_000;
 /// What a link may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetConfig {
-    /// Bytes a second, overhead included; at least 4,000. More gives fresher news on a path that carries it.
+    /// Bytes a second, overhead included; at least 4,000. More gives fresher news on a path that
+    /// carries it.
     pub bytes_per_s: u32,
     /// What a datagram costs beside its own bytes: 28 for UDP and IP, about 25 for QUIC.
     pub overhead_bytes: u16,
-    /// What may be saved up in times of silence, as the time in which it is earned. More lets a burst through sooner, and
-    /// makes a longer pause after it; at least two full datagrams can be saved in any case.
+    /// What may be saved up in times of silence, as the time in which it is earned. More lets a
+    /// burst through sooner, and makes a longer pause after it; at least two full datagrams can be
+    /// saved in any case.
     pub burst: Duration,
-    /// What belongs to the game while blocks are sent, in hundredths of the rate. What it leaves goes to the blocks.
+    /// What belongs to the game while blocks are sent, in hundredths of the rate. What it leaves
+    /// goes to the blocks.
     pub game_percent: u8,
     /// Whether the rate gives way to signs that the path carries less.
     pub adapts: bool,
@@ -132,7 +144,10 @@ impl Budget {
     pub(super) fn set_slicing(&mut self, now: LocalTime, slicing: bool) {
         self.settle(now);
         if !slicing {
-            self.purses = Purses { game: self.purses.game + self.purses.slices, slices: 0 };
+            self.purses = Purses {
+                game: self.purses.game + self.purses.slices,
+                slices: 0,
+            };
         }
         self.slicing = slicing;
         self.settle(now);
@@ -156,12 +171,15 @@ impl Budget {
         let bytes = match purse {
             Purse::Bare => room.min((game + slices) / MILLIONTHS),
             Purse::Game => room.saturating_sub(BARE_RESERVE).min(game / MILLIONTHS),
-            Purse::Slices => room.saturating_sub(self.kept_for_game(now)).min(slices / MILLIONTHS),
+            Purse::Slices => room
+                .saturating_sub(self.kept_for_game(now))
+                .min(slices / MILLIONTHS),
         };
         bytes as usize
     }
 
-    /// The first moment at which that many bytes may leave if nothing else does before; in the past if they may now.
+    /// The first moment at which that many bytes may leave if nothing else does before; in the past
+    /// if they may now.
     pub(super) fn affordable_at(&self, purse: Purse, bytes: usize) -> LocalTime {
         let after = |micros| self.at + Duration::from_micros(micros);
         // All that is earned within two seconds, and a second that is empty.
@@ -171,7 +189,11 @@ impl Budget {
         }
         while by - before > 1 {
             let middle = before.midpoint(by);
-            *(if self.available(purse, after(middle)) >= bytes { &mut by } else { &mut before }) = middle;
+            *(if self.available(purse, after(middle)) >= bytes {
+                &mut by
+            } else {
+                &mut before
+            }) = middle;
         }
         after(by)
     }
@@ -184,7 +206,11 @@ impl Budget {
         for &(purse, bytes) in payments.iter().filter(|(_, bytes)| *bytes > 0) {
             let owed = bytes as u64 * MILLIONTHS;
             let Purses { game, slices } = &mut self.purses;
-            let (first, second) = if purse == Purse::Slices { (slices, game) } else { (game, slices) };
+            let (first, second) = if purse == Purse::Slices {
+                (slices, game)
+            } else {
+                (game, slices)
+            };
             *second = second.saturating_sub(owed.saturating_sub(*first));
             *first = first.saturating_sub(owed);
             if purse == Purse::Game {
@@ -204,10 +230,14 @@ impl Budget {
         self.ledger.advance(now);
         let room = self.rate().saturating_sub(self.ledger.last_second(now)) * MILLIONTHS;
         let Purses { game, slices } = self.earned(now);
-        // What the ledger forbids is not saved up: after a burst and its pause things go on evenly. Beside slices the
-        // game's savings are small, and what it lost here it would earn again at their cost.
+        // What the ledger forbids is not saved up: after a burst and its pause things go on evenly.
+        // Beside slices the game's savings are small, and what it lost here it would earn again at
+        // their cost.
         let game = if self.slicing { game } else { game.min(room) };
-        self.purses = Purses { game, slices: slices.min(room) };
+        self.purses = Purses {
+            game,
+            slices: slices.min(room),
+        };
         self.at = now;
     }
 
@@ -217,7 +247,10 @@ impl Budget {
         let earned = self.rate() * micros;
         let Purses { game, slices } = self.purses;
         if !self.slicing {
-            return Purses { game: (game + earned).min(self.burst_limit()), slices };
+            return Purses {
+                game: (game + earned).min(self.burst_limit()),
+                slices,
+            };
         }
         let to_game = earned * u64::from(self.config.game_percent) / 100;
         let game = game + to_game;
@@ -226,7 +259,10 @@ impl Budget {
         let all_slices = slices + (earned - to_game) + over;
         let kept_slices = all_slices.min(self.burst_limit().max(slices));
         let game = (game - over + (all_slices - kept_slices)).min(self.burst_limit());
-        Purses { game, slices: kept_slices }
+        Purses {
+            game,
+            slices: kept_slices,
+        }
     }
 
     fn burst_limit(&self) -> u64 {
@@ -235,13 +271,16 @@ impl Budget {
 
     /// What the game can save beside slices.
     fn game_limit(&self) -> u64 {
-        let share = self.rate() * GAME_SAVES.as_micros() as u64 * u64::from(self.config.game_percent) / 100;
+        let share =
+            self.rate() * GAME_SAVES.as_micros() as u64 * u64::from(self.config.game_percent) / 100;
         share.max(self.full_datagram())
     }
 
-    /// What slices leave of the second, in bytes: what the game has saved, as far as it can be expected to need it.
+    /// What slices leave of the second, in bytes: what the game has saved, as far as it can be
+    /// expected to need it.
     fn kept_for_game(&self, now: LocalTime) -> u64 {
-        let is_quiet = self.game_spent_at == LocalTime::ZERO || now.since(self.game_spent_at) >= QUIET;
+        let is_quiet =
+            self.game_spent_at == LocalTime::ZERO || now.since(self.game_spent_at) >= QUIET;
         let most = if is_quiet { QUIET_RESERVE } else { u64::MAX };
         (self.purses.game / MILLIONTHS).clamp(BARE_RESERVE, most)
     }

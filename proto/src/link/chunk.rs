@@ -1,21 +1,23 @@
 //! Blocks of many kilobytes beside the game: the static world, for whoever comes late.
 //!
-//! A block goes in at one end and comes out whole at the other. On the way it is a queue of *chunks* of up to 256 KiB, each
-//! cut in up to 256 *slices* of 1 KiB. One chunk is under way at a time. A slice travels in a datagram of the link's, so
-//! the link's own acknowledgements tell of it within a round trip, and its own loss detection sends it again; the *set* of
-//! all slices received, in at most 274 bits, tells the rest: it is idempotent, so it may be lost, and it goes along when
-//! many slices came, when one came again, and when the chunk is complete. How fast slices leave is the budget's business.
+//! A block goes in at one end and comes out whole at the other. On the way it is a queue of
+//! *chunks* of up to 256 KiB, each cut in up to 256 *slices* of 1 KiB. One chunk is under way at a
+//! time. A slice travels in a datagram of the link's, so the link's own acknowledgements tell of it
+//! within a round trip, and its own loss detection sends it again; the *set* of all slices
+//! received, in at most 274 bits, tells the rest: it is idempotent, so it may be lost, and it goes
+//! along when many slices came, when one came again, and when the chunk is complete. How fast
+//! slices leave is the budget's business.
 //!
 //! Invariants:
 //! 1. Blocks arrive whole, once, in the order of sending, as long as anything gets through.
-//! 2. A slice that is not known to be lost is sent again only when nothing else is left to send, and no sooner than
-//!    [`RESEND_AFTER`] or 1.25 round trips after the last time.
-//! 3. Whatever the peer sends, the receiving end holds no more than [`ChunkConfig::largest_block`], and nothing unless
-//!    that is set. What contradicts an earlier slice is refused as an error.
+//! 2. A slice that is not known to be lost is sent again only when nothing else is left to send,
+//!    and no sooner than [`RESEND_AFTER`] or 1.25 round trips after the last time.
+//! 3. Whatever the peer sends, the receiving end holds no more than [`ChunkConfig::largest_block`],
+//!    and nothing unless that is set. What contradicts an earlier slice is refused as an error.
 //!
-//! Memory: an idle link holds nothing of this. A sender holds the blocks (shared, if they are sent to many) and 3 KiB; a
-//! receiver the block. Source: reference 001, "Sending large blocks of data"; beyond it, pace and resending follow what
-//! the path does.
+//! Memory: an idle link holds nothing of this. A sender holds the blocks (shared, if they are sent
+//! to many) and 3 KiB; a receiver the block. Source: reference 001, "Sending large blocks of data";
+//! beyond it, pace and resending follow what the path does.
 
 mod format;
 mod receiver;
@@ -28,8 +30,8 @@ pub(crate) use self::format::{ReceivedSet, Slice};
 pub(super) use self::receiver::{Fit, Receiver};
 pub(super) use self::sender::{Carried, Sender};
 
-/// Length of a slice, in bytes. With 1,150 bytes a datagram, 37 bits of header and 40 of its own, it leaves 116 bytes to a
-/// small body.
+/// Length of a slice, in bytes. With 1,150 bytes a datagram, 37 bits of header and 40 of its own,
+/// it leaves 116 bytes to a small body.
 pub const SLICE_BYTES: usize = 1_024;
 
 /// Slices of a chunk at most.
@@ -44,19 +46,26 @@ const RESEND_AFTER: Duration = Duration::from_millis(100);
 /// How a link treats blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkConfig {
-    /// Bytes of blocks that may wait to be sent, the one under way included. Beyond it the newest is refused: its owner
-    /// knows whether it can wait. They are shared with the caller, so raising it costs what the caller holds anyway.
+    /// Bytes of blocks that may wait to be sent, the one under way included. Beyond it the newest
+    /// is refused: its owner knows whether it can wait. They are shared with the caller, so raising
+    /// it costs what the caller holds anyway.
     pub queue_bytes: usize,
-    /// What leaves at once when a block begins, in bytes, within what the budget allows for a second. It gets a small
-    /// block through in one round trip, and makes the game wait if the path cannot take it.
+    /// What leaves at once when a block begins, in bytes, within what the budget allows for a
+    /// second. It gets a small block through in one round trip, and makes the game wait if the path
+    /// cannot take it.
     pub first_burst_bytes: usize,
-    /// The longest block that is taken, in bytes; 0 refuses all. A peer can make this end hold as much.
+    /// The longest block that is taken, in bytes; 0 refuses all. A peer can make this end hold as
+    /// much.
     pub largest_block: usize,
 }
 
 impl Default for ChunkConfig {
     fn default() -> Self {
-        Self { queue_bytes: 4 << 20, first_burst_bytes: 0, largest_block: 0 }
+        Self {
+            queue_bytes: 4 << 20,
+            first_burst_bytes: 0,
+            largest_block: 0,
+        }
     }
 }
 
@@ -120,7 +129,9 @@ impl Slices {
             return Some(index + after.trailing_zeros() as usize);
         }
         let words = self.0.len();
-        let later = (1..=words).map(|step| (index / 64 + step) % words).find(|&word| self.0[word] != 0)?;
+        let later = (1..=words)
+            .map(|step| (index / 64 + step) % words)
+            .find(|&word| self.0[word] != 0)?;
         Some(64 * later + self.0[later].trailing_zeros() as usize)
     }
 }
@@ -136,7 +147,9 @@ mod tests {
             let mut slices = Slices::default();
             (0..rng.usize(0..8)).for_each(|_| slices.insert(rng.usize(..MAX_SLICES)));
             let from = rng.usize(..MAX_SLICES);
-            let plain = (from..MAX_SLICES).chain(0..from).find(|&index| slices.contains(index));
+            let plain = (from..MAX_SLICES)
+                .chain(0..from)
+                .find(|&index| slices.contains(index));
             assert_eq!(slices.next_from(from), plain, "seed {seed}");
         }
     }

@@ -6,17 +6,20 @@ use bytes::Bytes;
 
 use super::chunk::MAX_SET_BITS;
 use super::format::{MAX_HEADER_BITS, Messages};
-use super::{BudgetConfig, ChunkConfig, MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES, PingPlan};
+use super::{
+    BudgetConfig, ChunkConfig, MAX_DATAGRAM, MAX_MESSAGE, MESSAGE_WINDOW, MIN_BODY_BYTES, PingPlan,
+};
 use crate::ids::Seq;
 use crate::time::LocalTime;
 
 /// How a link behaves. Both ends may differ in everything but the constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkConfig {
-    /// Longest datagram to write, in bytes: 1,072 (the longest message and a body must fit) to [`MAX_DATAGRAM`].
+    /// Longest datagram to write, in bytes: 1,072 (the longest message and a body must fit) to
+    /// [`MAX_DATAGRAM`].
     pub max_datagram: usize,
-    /// How many reliable messages may wait for their acknowledgement, at most [`MESSAGE_WINDOW`]. More of them cost the
-    /// memory of what they hold.
+    /// How many reliable messages may wait for their acknowledgement, at most [`MESSAGE_WINDOW`].
+    /// More of them cost the memory of what they hold.
     pub queue: usize,
     /// What the round trip is taken for before it is measured.
     pub initial_rtt: Duration,
@@ -62,20 +65,39 @@ impl Default for LinkConfig {
 impl LinkConfig {
     /// The default, with pings, and for blocks of up to 4 MiB.
     pub fn client() -> Self {
-        let chunks = ChunkConfig { largest_block: 4 << 20, ..ChunkConfig::default() };
-        Self { pings: Some(PingPlan::default()), chunks, ..Self::default() }
+        let chunks = ChunkConfig {
+            largest_block: 4 << 20,
+            ..ChunkConfig::default()
+        };
+        Self {
+            pings: Some(PingPlan::default()),
+            chunks,
+            ..Self::default()
+        }
     }
 
     /// The default, with a budget of 256 kbit/s.
     pub fn server() -> Self {
-        Self { budget: Some(BudgetConfig::default()), ..Self::default() }
+        Self {
+            budget: Some(BudgetConfig::default()),
+            ..Self::default()
+        }
     }
 
     /// Panics when a bound is out of its range.
     pub(super) fn check(&self) {
-        let least_bits = MAX_HEADER_BITS + MAX_SET_BITS + Messages::bits_of_one(MAX_MESSAGE) + 8 * MIN_BODY_BYTES;
-        assert!((least_bits..=8 * MAX_DATAGRAM).contains(&(8 * self.max_datagram)), "datagrams of {self:?}");
-        assert!((1..=MESSAGE_WINDOW as usize).contains(&self.queue), "queue of {self:?}");
+        let least_bits = MAX_HEADER_BITS
+            + MAX_SET_BITS
+            + Messages::bits_of_one(MAX_MESSAGE)
+            + 8 * MIN_BODY_BYTES;
+        assert!(
+            (least_bits..=8 * MAX_DATAGRAM).contains(&(8 * self.max_datagram)),
+            "datagrams of {self:?}"
+        );
+        assert!(
+            (1..=MESSAGE_WINDOW as usize).contains(&self.queue),
+            "queue of {self:?}"
+        );
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a datagram of ours holds, part by part, and who pays for it.
 //!
-//! A slice goes along with a body only if both fit, and how long the body is shows when it is written. So while slices are
-//! due, the body is written aside first, at the offset within a byte that it will have in the end: a slice is a whole
-//! number of bytes, so what the body aligns to bytes stays aligned with a slice before it or without.
+//! A slice goes along with a body only if both fit, and how long the body is shows when it is
+//! written. So while slices are due, the body is written aside first, at the offset within a byte
+//! that it will have in the end: a slice is a whole number of bytes, so what the body aligns to
+//! bytes stays aligned with a slice before it or without.
 
 use super::budget::{Budget, Purse};
 use super::chunk::{Carried, MAX_SET_BITS, ReceivedSet, SLICE_BYTES, SLICE_HEAD_BITS, Slice};
@@ -46,7 +47,10 @@ impl Link {
             (write_body(&mut writer, |writer| body(writer, seq)), 0)
         };
         let length = out.len() - start;
-        assert!(length <= self.config.max_datagram, "a body of {body_bits} bits is longer than its budget");
+        assert!(
+            length <= self.config.max_datagram,
+            "a body of {body_bits} bits is longer than its budget"
+        );
         let ping = front.header.extras.is_some_and(|extras| extras.ping);
         let messages = !self.messages.0.is_empty();
         let slice = (slice_bytes > 0).then(|| self.note_slice(now)).flatten();
@@ -58,7 +62,16 @@ impl Link {
         if let Some(receiver) = self.receiver.as_mut().filter(|_| front.set.is_some()) {
             receiver.note_told();
         }
-        self.note_sent(now, Cargo { asks_for_ack, ping, messages, slice }, bytes);
+        self.note_sent(
+            now,
+            Cargo {
+                asks_for_ack,
+                ping,
+                messages,
+                slice,
+            },
+            bytes,
+        );
         seq
     }
 
@@ -69,23 +82,35 @@ impl Link {
 
     /// What a datagram of the game may have.
     pub(super) fn game_bits(&self, now: LocalTime) -> usize {
-        self.budget
-            .as_ref()
-            .map_or(usize::MAX, |budget| 8 * budget.available(Purse::Game, now).saturating_sub(budget.cost(0)))
+        self.budget.as_ref().map_or(usize::MAX, |budget| {
+            8 * budget
+                .available(Purse::Game, now)
+                .saturating_sub(budget.cost(0))
+        })
     }
 
     pub(super) fn pick_messages(&mut self, now: LocalTime) {
         let payable = self.game_bits(now).saturating_sub(8 * MAX_HEADER_BYTES);
-        self.outbox.pick(now, message_bits(&self.config).min(payable), &mut self.messages);
+        self.outbox.pick(
+            now,
+            message_bits(&self.config).min(payable),
+            &mut self.messages,
+        );
     }
 
-    /// The parts of a datagram with the messages that were picked. Whether it asks for an acknowledgement is not known yet.
+    /// The parts of a datagram with the messages that were picked. Whether it asks for an
+    /// acknowledgement is not known yet.
     fn front(&self, now: LocalTime) -> Front {
         let (ping, pong) = (self.pings.due(now), self.pings.pong(now));
         let payable = || self.can_pay(Purse::Bare, MAX_HEADER_BYTES + MAX_SET_BITS / 8, now);
-        let set = self.receiver.as_ref().and_then(|receiver| receiver.set()).filter(|_| payable());
+        let set = self
+            .receiver
+            .as_ref()
+            .and_then(|receiver| receiver.set())
+            .filter(|_| payable());
         let messages = !self.messages.0.is_empty();
-        let has_extras = ping || pong.is_some() || messages || set.is_some() || self.sender.is_some();
+        let has_extras =
+            ping || pong.is_some() || messages || set.is_some() || self.sender.is_some();
         let header = Header {
             number: Short::of(self.sent.next()),
             asks_for_ack: false,
@@ -95,8 +120,8 @@ impl Link {
         Front { header, set }
     }
 
-    /// Writes a datagram with a slice if it fits beside the body and can be paid. Returns the bits of the body and the
-    /// bytes of the slice.
+    /// Writes a datagram with a slice if it fits beside the body and can be paid. Returns the bits
+    /// of the body and the bytes of the slice.
     fn write_with_slice(
         &mut self,
         now: LocalTime,
@@ -109,13 +134,21 @@ impl Link {
         aside.clear();
         let front_bits = front.bits(&mut self.messages);
         let mut writer = Writer::new(&mut aside);
-        writer.bits(&mut 0, (front_bits % 8) as u32).expect("a writer refuses nothing");
+        writer
+            .bits(&mut 0, (front_bits % 8) as u32)
+            .expect("a writer refuses nothing");
         let body_bits = write_body(&mut writer, body);
         writer.finish();
         let alone = body_bits == 0 && self.messages.0.is_empty();
         let slice = sender.pick(now, self.rtt.smoothed()).filter(|slice| {
             let length = (front_bits + body_bits).div_ceil(8) + slice.length();
-            let pays = |budget: &Budget| if alone { budget.cost(length) } else { slice.length() };
+            let pays = |budget: &Budget| {
+                if alone {
+                    budget.cost(length)
+                } else {
+                    slice.length()
+                }
+            };
             let can_pay = |budget: &Budget| budget.available(Purse::Slices, now) >= pays(budget);
             length <= self.config.max_datagram && self.budget.as_deref().is_none_or(can_pay)
         });
@@ -132,16 +165,29 @@ impl Link {
 
     fn note_slice(&mut self, now: LocalTime) -> Option<Carried> {
         let (repeated, carried) = self.sender.as_mut()?.note_sent(now);
-        *(if repeated { &mut self.stats.slices_resent } else { &mut self.stats.slices_sent }) += 1;
+        *(if repeated {
+            &mut self.stats.slices_resent
+        } else {
+            &mut self.stats.slices_sent
+        }) += 1;
         Some(carried)
     }
 
-    /// Takes what the datagram costs out of the budget; the game pays the way if it has something to say. Returns the cost.
+    /// Takes what the datagram costs out of the budget; the game pays the way if it has something
+    /// to say. Returns the cost.
     fn pay(&mut self, now: LocalTime, length: usize, slice_bytes: usize, game: bool) -> u16 {
-        let Some(budget) = &mut self.budget else { return length as u16 };
+        let Some(budget) = &mut self.budget else {
+            return length as u16;
+        };
         let cost = budget.cost(length);
         let within = match (game, slice_bytes) {
-            (true, _) => budget.spend(now, &[(Purse::Game, cost - slice_bytes), (Purse::Slices, slice_bytes)]),
+            (true, _) => budget.spend(
+                now,
+                &[
+                    (Purse::Game, cost - slice_bytes),
+                    (Purse::Slices, slice_bytes),
+                ],
+            ),
             (false, 0) => budget.spend(now, &[(Purse::Bare, cost)]),
             (false, _) => budget.spend(now, &[(Purse::Slices, cost)]),
         };
@@ -150,7 +196,9 @@ impl Link {
     }
 
     fn note_sent(&mut self, now: LocalTime, cargo: Cargo, bytes: u16) {
-        let repeated = self.outbox.note_carried(seq_of(self.sent.next()), &self.messages);
+        let repeated = self
+            .outbox
+            .note_carried(seq_of(self.sent.next()), &self.messages);
         self.stats.sent += 1;
         self.stats.messages_sent += self.messages.0.len() as u64 - repeated;
         self.stats.resent += repeated;
@@ -164,27 +212,41 @@ impl Link {
         if let Some(budget) = self.budget.as_mut().filter(|_| cargo.asks_for_ack) {
             budget.adapt.handle_sent(now);
         }
-        // The place of the next datagram is made free now, so that the owner hears of it before it writes that one.
+        // The place of the next datagram is made free now, so that the owner hears of it before it
+        // writes that one.
         self.lose(now);
     }
 }
 
 impl Front {
     fn bits(&mut self, messages: &mut Messages) -> usize {
-        let extras = self.header.extras.map_or(0, |_| measure(messages) + 2 + self.set.as_mut().map_or(0, measure));
+        let extras = self.header.extras.map_or(0, |_| {
+            measure(messages) + 2 + self.set.as_mut().map_or(0, measure)
+        });
         measure(&mut self.header) + extras
     }
 
-    fn write(&mut self, messages: &mut Messages, slice: Option<&mut Slice>, writer: &mut Writer<'_>) {
+    fn write(
+        &mut self,
+        messages: &mut Messages,
+        slice: Option<&mut Slice>,
+        writer: &mut Writer<'_>,
+    ) {
         self.header.wire(writer).expect("a writer refuses nothing");
         if self.header.extras.is_none() {
             return;
         }
         messages.wire(writer).expect("a writer refuses nothing");
-        writer.option(&mut self.set).expect("a writer refuses nothing");
-        writer.flag(&mut slice.is_some()).expect("a writer refuses nothing");
+        writer
+            .option(&mut self.set)
+            .expect("a writer refuses nothing");
+        writer
+            .flag(&mut slice.is_some())
+            .expect("a writer refuses nothing");
         if let Some(slice) = slice {
-            slice.wire(writer).expect("a writer refuses what is no slice");
+            slice
+                .wire(writer)
+                .expect("a writer refuses what is no slice");
         }
     }
 }
@@ -194,8 +256,14 @@ fn write_body(writer: &mut Writer<'_>, body: impl FnOnce(&mut Writer<'_>)) -> us
     let before = writer.bits_written();
     body(writer);
     let bits = writer.bits_written() - before;
-    let padding = if bits == 0 { 0 } else { SHORTEST_BODY_BITS.saturating_sub(bits) };
-    writer.bits(&mut 0, padding as u32).expect("a writer refuses nothing");
+    let padding = if bits == 0 {
+        0
+    } else {
+        SHORTEST_BODY_BITS.saturating_sub(bits)
+    };
+    writer
+        .bits(&mut 0, padding as u32)
+        .expect("a writer refuses nothing");
     bits + padding
 }
 
@@ -203,8 +271,12 @@ fn copy(reader: &mut Reader<'_>, bits: usize, writer: &mut Writer<'_>) {
     let mut left = bits;
     while left > 0 {
         let (width, mut word) = (left.min(64), 0);
-        reader.bits(&mut word, width as u32).expect("so much was written");
-        writer.bits(&mut word, width as u32).expect("a writer refuses nothing");
+        reader
+            .bits(&mut word, width as u32)
+            .expect("so much was written");
+        writer
+            .bits(&mut word, width as u32)
+            .expect("a writer refuses nothing");
         left -= width;
     }
 }

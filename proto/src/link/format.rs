@@ -1,4 +1,5 @@
-//! What a link puts in front of a body: the header and the messages, as the module above describes them bit by bit.
+//! What a link puts in front of a body: the header and the messages, as the module above describes
+//! them bit by bit.
 
 use bytes::Bytes;
 
@@ -6,14 +7,16 @@ use super::{MAX_MESSAGE, MESSAGE_WINDOW};
 use crate::wire::formats::Example;
 use crate::wire::{Coder, Measure, Wire, WireError};
 
-/// Everything present: number, question, acknowledgement, ping, pong, and the flags of the parts behind the messages.
+/// Everything present: number, question, acknowledgement, ping, pong, and the flags of the parts
+/// behind the messages.
 pub(super) const MAX_HEADER_BITS: usize = 14 + 1 + (3 + 14 + 32) + 1 + 1 + (1 + 86) + 2;
 
 /// The same in whole bytes, for a datagram of nothing else.
 pub(super) const MAX_HEADER_BYTES: usize = (MAX_HEADER_BITS + 1).div_ceil(8);
 
-/// Width of a datagram's number on the wire. At 20 a second the numbers come round after 13 minutes; at 800 a second
-/// half of them are still more than the 10 s after which the connection below is given up.
+/// Width of a datagram's number on the wire. At 20 a second the numbers come round after 13
+/// minutes; at 800 a second half of them are still more than the 10 s after which the connection
+/// below is given up.
 const NUMBER_BITS: u32 = 14;
 
 /// Width of a receive time: microseconds for nine years.
@@ -31,7 +34,8 @@ pub(crate) struct Header {
     pub(crate) number: Short,
     pub(crate) asks_for_ack: bool,
     pub(crate) ack: Option<Ack>,
-    /// Absent in a datagram of a body and nothing else; the messages and what follows them are then absent, too.
+    /// Absent in a datagram of a body and nothing else; the messages and what follows them are then
+    /// absent, too.
     pub(crate) extras: Option<Extras>,
 }
 
@@ -74,10 +78,15 @@ impl Short {
         Self((number & Self::MASK) as u16)
     }
 
-    /// The number that ends in these bits and lies nearest to `known`; half of all are older, and those before 0 are none.
+    /// The number that ends in these bits and lies nearest to `known`; half of all are older, and
+    /// those before 0 are none.
     pub(super) fn near(self, known: u64) -> Option<u64> {
         let ahead = u64::from(self.0).wrapping_sub(known) & Self::MASK;
-        if ahead < 1 << (NUMBER_BITS - 1) { Some(known + ahead) } else { (known + ahead).checked_sub(Self::MASK + 1) }
+        if ahead < 1 << (NUMBER_BITS - 1) {
+            Some(known + ahead)
+        } else {
+            (known + ahead).checked_sub(Self::MASK + 1)
+        }
     }
 
     /// The newest number before `next` that ends in these bits.
@@ -116,7 +125,8 @@ impl Wire for Header {
     }
 }
 
-/// 1: all earlier ones were received. 01: all but one, 5 bits say which. 001: 32 bits. 000: nothing was received yet.
+/// 1: all earlier ones were received. 01: all but one, 5 bits say which. 001: 32 bits. 000: nothing
+/// was received yet.
 fn wire_ack(ack: &mut Option<Ack>, coder: &mut impl Coder) -> Result<(), WireError> {
     let missing = ack.map_or(0, |ack| ack.earlier.count_zeros());
     let (mut all, mut all_but_one) = (ack.is_some() && missing == 0, ack.is_some() && missing == 1);
@@ -138,7 +148,9 @@ fn wire_ack(ack: &mut Option<Ack>, coder: &mut impl Coder) -> Result<(), WireErr
             }
             coder.u32(&mut value.earlier)?;
             if value.earlier.count_zeros() < 2 {
-                return Err(WireError::OutOfRange { what: "acknowledgement" });
+                return Err(WireError::OutOfRange {
+                    what: "acknowledgement",
+                });
             }
         }
     }
@@ -162,7 +174,8 @@ impl Wire for Pong {
     }
 }
 
-/// A flag before each and after the last. How many there can be follows from the length of the datagram.
+/// A flag before each and after the last. How many there can be follows from the length of the
+/// datagram.
 impl Wire for Messages {
     fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         let mut previous = None;
@@ -204,11 +217,16 @@ impl Message {
     /// What this takes in a list behind `previous`, its flag included.
     pub(super) fn bits_after(&mut self, previous: Option<u32>) -> usize {
         let mut measure = Measure::new();
-        self.wire_after(previous, &mut measure).expect("a measure refuses nothing");
+        self.wire_after(previous, &mut measure)
+            .expect("a measure refuses nothing");
         1 + measure.bits()
     }
 
-    fn wire_after(&mut self, previous: Option<u32>, coder: &mut impl Coder) -> Result<(), WireError> {
+    fn wire_after(
+        &mut self,
+        previous: Option<u32>,
+        coder: &mut impl Coder,
+    ) -> Result<(), WireError> {
         self.wire_id(previous, coder)?;
         let mut length = self.bytes.len();
         coder.count(&mut length, MAX_MESSAGE)?;
@@ -251,7 +269,11 @@ pub(super) fn write_bytes(bytes: &[u8], coder: &mut impl Coder) -> Result<(), Wi
 }
 
 /// Appends `length` bytes, eight at a time.
-pub(super) fn read_bytes(bytes: &mut Vec<u8>, length: usize, coder: &mut impl Coder) -> Result<(), WireError> {
+pub(super) fn read_bytes(
+    bytes: &mut Vec<u8>,
+    length: usize,
+    coder: &mut impl Coder,
+) -> Result<(), WireError> {
     let end = bytes.len() + length;
     while bytes.len() < end {
         let mut word = 0;
@@ -273,8 +295,16 @@ impl Example for Header {
             received_us: rng.u64(..) >> rng.u32(64 - RECEIVED_BITS..64),
             held_us: rng.u64(..) >> rng.u32(64 - HELD_BITS..64),
         });
-        let extras = rng.bool().then(|| Extras { ping: rng.bool(), pong });
-        Self { number: Short::of(rng.u64(..)), asks_for_ack: rng.bool(), ack, extras }
+        let extras = rng.bool().then(|| Extras {
+            ping: rng.bool(),
+            pong,
+        });
+        Self {
+            number: Short::of(rng.u64(..)),
+            asks_for_ack: rng.bool(),
+            ack,
+            extras,
+        }
     }
 }
 
@@ -302,9 +332,17 @@ mod tests {
             let mut rng = fastrand::Rng::with_seed(seed);
             let number = rng.u64(..1 << 20);
             let known = (number + rng.u64(..16_384)).saturating_sub(8_191);
-            assert_eq!(Short::of(number).near(known), Some(number), "{number} near {known}");
+            assert_eq!(
+                Short::of(number).near(known),
+                Some(number),
+                "{number} near {known}"
+            );
             let next = number + 1 + rng.u64(..16_384);
-            assert_eq!(Short::of(number).before(next), Some(number), "{number} before {next}");
+            assert_eq!(
+                Short::of(number).before(next),
+                Some(number),
+                "{number} before {next}"
+            );
         }
         assert_eq!(Short::of(16_383).near(3), None);
         assert_eq!(Short::of(16_383).before(3), None);
@@ -314,14 +352,33 @@ mod tests {
     #[test]
     fn a_header_takes_31_bits_when_nothing_is_missing_and_few_more_when_one_is() {
         let bits = |earlier| {
-            let ack = Some(Ack { latest: Short::of(70), earlier });
-            measure(&mut Header { ack, ..Header::default() })
+            let ack = Some(Ack {
+                latest: Short::of(70),
+                earlier,
+            });
+            measure(&mut Header {
+                ack,
+                ..Header::default()
+            })
         };
-        assert_eq!([bits(u32::MAX), bits(!(1 << 31)), bits(!1), bits(!0b11), bits(0)], [31, 37, 37, 65, 65]);
+        assert_eq!(
+            [
+                bits(u32::MAX),
+                bits(!(1 << 31)),
+                bits(!1),
+                bits(!0b11),
+                bits(0)
+            ],
+            [31, 37, 37, 65, 65]
+        );
         assert_eq!(measure(&mut Header::default()), 19);
         let pong = Some(Pong::default());
         let ack = Some(Ack::default());
-        let mut fullest = Header { ack, extras: Some(Extras { ping: true, pong }), ..Header::default() };
+        let mut fullest = Header {
+            ack,
+            extras: Some(Extras { ping: true, pong }),
+            ..Header::default()
+        };
         assert_eq!(measure(&mut fullest) + 2, MAX_HEADER_BITS);
     }
 }

@@ -1,5 +1,6 @@
-//! Two links on an impaired path, in steps of a millisecond. What [`super`] promises is checked in every step: fates are
-//! reported once and in time, messages delivered once, bodies come with their datagram, deadlines agree with wishes.
+//! Two links on an impaired path, in steps of a millisecond. What [`super`] promises is checked in
+//! every step: fates are reported once and in time, messages delivered once, bodies come with their
+//! datagram, deadlines agree with wishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,12 @@ use crate::impair::{Impairer, Impairment};
 use crate::wire::{Coder, Wire};
 
 pub(super) fn path(loss: f32, delay_ms: u64, seed: u64) -> Impairment {
-    Impairment { loss, delay: ms(delay_ms), seed, ..Impairment::default() }
+    Impairment {
+        loss,
+        delay: ms(delay_ms),
+        seed,
+        ..Impairment::default()
+    }
 }
 
 pub(super) struct Pair {
@@ -27,7 +33,8 @@ pub(super) struct End {
     pub(super) tick_ms: u64,
     /// Whether it writes a body every tick.
     pub(super) talks: bool,
-    /// If it writes a body of so many bytes a tick, or of as many as it may; and after it what else is due.
+    /// If it writes a body of so many bytes a tick, or of as many as it may; and after it what else
+    /// is due.
     pub(super) talks_at_most: Option<usize>,
     /// Whether its bodies ask for no acknowledgement.
     pub(super) quiet: bool,
@@ -68,7 +75,11 @@ pub(super) fn message(number: u64, length: usize) -> Bytes {
 }
 
 fn number_of(message: &[u8]) -> u64 {
-    u64::from_le_bytes(*message.first_chunk().expect("messages of the tests begin with their number"))
+    u64::from_le_bytes(
+        *message
+            .first_chunk()
+            .expect("messages of the tests begin with their number"),
+    )
 }
 
 impl Pair {
@@ -92,14 +103,26 @@ impl Pair {
     }
 
     pub(super) fn set_path(&mut self, impairment: Impairment) {
-        let back = Impairment { seed: impairment.seed ^ u64::MAX, ..impairment };
+        let back = Impairment {
+            seed: impairment.seed ^ u64::MAX,
+            ..impairment
+        };
         self.paths = [Impairer::new(impairment), Impairer::new(back)];
     }
 
-    pub(super) fn send(&mut self, from: usize, number: u64, length: usize, useful: Option<Duration>) {
+    pub(super) fn send(
+        &mut self,
+        from: usize,
+        number: u64,
+        length: usize,
+        useful: Option<Duration>,
+    ) {
         let now = self.ends[from].local(self.now_ms);
         let until = useful.map(|useful| now + useful);
-        self.ends[from].link.send_reliable(now, message(number, length), until).expect("there is room");
+        self.ends[from]
+            .link
+            .send_reliable(now, message(number, length), until)
+            .expect("there is room");
     }
 
     pub(super) fn run(&mut self, duration: Duration) {
@@ -113,14 +136,22 @@ impl Pair {
         let start = self.now_ms;
         while !self.ends[from].link.outbox.is_empty() {
             self.step();
-            assert!(ms(self.now_ms - start) < limit, "messages are stuck: {:?}", self.ends[from].link.stats());
+            assert!(
+                ms(self.now_ms - start) < limit,
+                "messages are stuck: {:?}",
+                self.ends[from].link.stats()
+            );
         }
         self.now_ms - start
     }
 
     pub(super) fn step(&mut self) {
         self.now_ms += 1;
-        while let Some(entry) = self.on_the_way.first_entry().filter(|entry| entry.key().0 <= ms(self.now_ms)) {
+        while let Some(entry) = self
+            .on_the_way
+            .first_entry()
+            .filter(|entry| entry.key().0 <= ms(self.now_ms))
+        {
             let (to, bytes) = entry.remove();
             let from = &self.ends[1 - to];
             let (seq, body) = from.seq_and_body(&bytes);
@@ -137,7 +168,10 @@ impl Pair {
         let sent_at = LocalTime::from_millis(self.now_ms);
         for delay in self.paths[from].pass(sent_at, bytes.len()) {
             self.deliveries += 1;
-            self.on_the_way.insert((ms(self.now_ms) + delay, self.deliveries), (1 - from, bytes.to_vec()));
+            self.on_the_way.insert(
+                (ms(self.now_ms) + delay, self.deliveries),
+                (1 - from, bytes.to_vec()),
+            );
         }
     }
 }
@@ -168,11 +202,17 @@ impl End {
     }
 
     pub(super) fn acked(&self) -> usize {
-        self.sent.iter().filter(|sent| matches!(sent.fate, Some(LinkEvent::Acked(_)))).count()
+        self.sent
+            .iter()
+            .filter(|sent| matches!(sent.fate, Some(LinkEvent::Acked(_))))
+            .count()
     }
 
     fn take(&mut self, now_ms: u64, bytes: &[u8], seq: Seq, talked: bool) {
-        let taken = self.link.handle_datagram(self.local(now_ms), bytes).expect("well formed");
+        let taken = self
+            .link
+            .handle_datagram(self.local(now_ms), bytes)
+            .expect("well formed");
         if let Some(mut body) = taken.filter(|_| talked) {
             let mut number = 0;
             body.u64(&mut number).expect("a body");
@@ -183,7 +223,8 @@ impl End {
         self.poll(now_ms);
     }
 
-    /// The datagrams that it is time for: one, or with a budget or a block as many as the link wants to send.
+    /// The datagrams that it is time for: one, or with a budget or a block as many as the link
+    /// wants to send.
     fn act(&mut self, now_ms: u64) -> Vec<Vec<u8>> {
         let now = self.local(now_ms);
         self.link.handle_timeout(now);
@@ -208,7 +249,11 @@ impl End {
         self.link.handle_timeout(now);
         let wants = self.link.wants_to_send(now);
         let deadline = self.link.next_deadline();
-        assert_eq!(deadline.is_some_and(|deadline| deadline <= now), wants, "the deadline is {deadline:?} at {now:?}");
+        assert_eq!(
+            deadline.is_some_and(|deadline| deadline <= now),
+            wants,
+            "the deadline is {deadline:?} at {now:?}"
+        );
         wants
     }
 
@@ -223,7 +268,9 @@ impl End {
                 writer.append(&[0x5a; MAX_DATAGRAM], body_bits);
             } else if talks {
                 body_bits = budget;
-                writer.bits(&mut u64::from(seq.0), 64).expect("a writer refuses nothing");
+                writer
+                    .bits(&mut u64::from(seq.0), 64)
+                    .expect("a writer refuses nothing");
                 writer.append(&[0x5a; MAX_DATAGRAM], budget - 64);
             }
         };
@@ -235,15 +282,31 @@ impl End {
         };
         assert_eq!(self.link.number_of(seq), number);
         let is_full = bytes.len() == MAX_DATAGRAM || !talks || most.is_some();
-        assert!(bytes.len() <= MAX_DATAGRAM && is_full, "{} bytes", bytes.len());
+        assert!(
+            bytes.len() <= MAX_DATAGRAM && is_full,
+            "{} bytes",
+            bytes.len()
+        );
         assert_eq!(seq, self.seq_of(self.sent.len()));
         let (header, messages) = parts(&bytes);
-        let messages: Vec<_> = messages.0.iter().map(|message| number_of(&message.bytes)).collect();
+        let messages: Vec<_> = messages
+            .0
+            .iter()
+            .map(|message| number_of(&message.bytes))
+            .collect();
         let ping = header.extras.is_some_and(|extras| extras.ping);
-        let asks_for_ack = body_bits > 0 && !self.quiet || ping || !messages.is_empty() || has_slice(&bytes);
+        let asks_for_ack =
+            body_bits > 0 && !self.quiet || ping || !messages.is_empty() || has_slice(&bytes);
         assert_eq!(header.asks_for_ack, asks_for_ack);
         let (at_ms, body_bytes) = (now_ms, body_bits / 8);
-        self.sent.push(SentDatagram { at_ms, bytes: bytes.clone(), asks_for_ack, messages, body_bytes, fate: None });
+        self.sent.push(SentDatagram {
+            at_ms,
+            bytes: bytes.clone(),
+            asks_for_ack,
+            messages,
+            body_bytes,
+            fate: None,
+        });
         self.poll(now_ms);
         bytes
     }
@@ -253,14 +316,21 @@ impl End {
             match event {
                 LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
                     let back = seq.distance_to(self.seq_of(self.sent.len()));
-                    let sent = self.sent.len().checked_sub(back.cast_unsigned().into()).expect("it was sent");
+                    let sent = self
+                        .sent
+                        .len()
+                        .checked_sub(back.cast_unsigned().into())
+                        .expect("it was sent");
                     self.check_acked_set(seq, &event);
                     let before = self.sent[sent].fate.replace(event.clone());
                     assert_eq!(before, None, "reported again: {event:?}");
                 }
                 LinkEvent::Message(bytes) => {
                     let number = number_of(&bytes);
-                    assert!(self.delivered_numbers.insert(number), "message {number} is delivered again");
+                    assert!(
+                        self.delivered_numbers.insert(number),
+                        "message {number} is delivered again"
+                    );
                     self.delivered.push((number, now_ms));
                 }
                 LinkEvent::Pong { .. } => self.pongs.push(event),
@@ -274,7 +344,11 @@ impl End {
         while let Some(sent) = self.sent.get(self.settled) {
             if sent.fate.is_none() && sent.asks_for_ack {
                 let age = ms(now_ms - sent.at_ms);
-                assert!(age <= self.max_timeout, "no word of datagram {} for {age:?}", self.settled);
+                assert!(
+                    age <= self.max_timeout,
+                    "no word of datagram {} for {age:?}",
+                    self.settled
+                );
                 return;
             }
             self.settled += 1;
@@ -284,10 +358,19 @@ impl End {
     fn check_acked_set(&self, seq: Seq, event: &LinkEvent) {
         let number = self.link.number_of(seq);
         let has = self.link.acked_set().is_some_and(|(newest, mask)| {
-            newest == number || (number + 1..=number + 32).contains(&newest) && mask >> (newest - number - 1) & 1 == 1
+            newest == number
+                || (number + 1..=number + 32).contains(&newest)
+                    && mask >> (newest - number - 1) & 1 == 1
         });
-        let is_old = self.link.acked_set().is_some_and(|(newest, _)| newest > number + 32);
-        assert_eq!(has, matches!(event, LinkEvent::Acked(_)) && !is_old, "{event:?}");
+        let is_old = self
+            .link
+            .acked_set()
+            .is_some_and(|(newest, _)| newest > number + 32);
+        assert_eq!(
+            has,
+            matches!(event, LinkEvent::Acked(_)) && !is_old,
+            "{event:?}"
+        );
     }
 
     fn seq_of(&self, sent: usize) -> Seq {
@@ -303,7 +386,8 @@ impl End {
 
 /// The link's part of a datagram.
 pub(super) fn parts(bytes: &[u8]) -> (Header, Messages) {
-    let (mut header, mut messages, mut reader) = (Header::default(), Messages::default(), Reader::new(bytes));
+    let (mut header, mut messages, mut reader) =
+        (Header::default(), Messages::default(), Reader::new(bytes));
     header.wire(&mut reader).expect("a header");
     if header.extras.is_some() {
         messages.wire(&mut reader).expect("messages");
@@ -312,7 +396,8 @@ pub(super) fn parts(bytes: &[u8]) -> (Header, Messages) {
 }
 
 fn has_slice(bytes: &[u8]) -> bool {
-    let (mut header, mut messages, mut reader) = (Header::default(), Messages::default(), Reader::new(bytes));
+    let (mut header, mut messages, mut reader) =
+        (Header::default(), Messages::default(), Reader::new(bytes));
     let (mut set, mut has_slice) = (None::<ReceivedSet>, false);
     header.wire(&mut reader).expect("a header");
     if header.extras.is_some() {

@@ -1,12 +1,14 @@
 //! Which messages were delivered, so that each is delivered once.
 //!
-//! Why a window of [`MESSAGE_WINDOW`] ids is enough. A sender gives out ids in order and has fewer than a window between
-//! its oldest unfinished message and its newest one. Let message `m` arrive here when the newest id received is `n`, with
-//! `n - m` a window or more. When `n` was first sent, `m` was finished: acknowledged, hence delivered, or out of date. So
-//! whatever is behind the window is refused, and nothing is delivered late that way. What is within the window has its
-//! bit, which is cleared when the window reaches it. An id ahead of `n` is always new; how far ahead does not matter (all
-//! between may have gone out of date), as long as it is less than 2^31: ids have 32 bits, so an old one does not come to
-//! look new, however long its datagram was on its way.
+//! Why a window of [`MESSAGE_WINDOW`] ids is enough. A sender gives out ids in order and has fewer
+//! than a window between its oldest unfinished message and its newest one. Let message `m` arrive
+//! here when the newest id received is `n`, with `n - m` a window or more. When `n` was first sent,
+//! `m` was finished: acknowledged, hence delivered, or out of date. So whatever is behind the
+//! window is refused, and nothing is delivered late that way. What is within the window has its
+//! bit, which is cleared when the window reaches it. An id ahead of `n` is always new; how far
+//! ahead does not matter (all between may have gone out of date), as long as it is less than 2^31:
+//! ids have 32 bits, so an old one does not come to look new, however long its datagram was on its
+//! way.
 
 use super::MESSAGE_WINDOW;
 
@@ -74,8 +76,13 @@ mod tests {
                 head += [0, 0, 1, 3, 200][rng.usize(0..5)];
                 let number = head - rng.i64(0..1_500);
                 let newest: i64 = delivered.last().copied().unwrap_or(number);
-                let expected = number > newest - i64::from(MESSAGE_WINDOW) && !delivered.contains(&number);
-                assert_eq!(inbox.admits(number as u32), expected, "seed {seed}, {number} after {newest}");
+                let expected =
+                    number > newest - i64::from(MESSAGE_WINDOW) && !delivered.contains(&number);
+                assert_eq!(
+                    inbox.admits(number as u32),
+                    expected,
+                    "seed {seed}, {number} after {newest}"
+                );
                 if expected {
                     delivered.insert(number);
                 }

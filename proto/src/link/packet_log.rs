@@ -1,12 +1,13 @@
-//! Which datagram carried which state: a datagram's number goes in with what it carried, and comes back with it when the
-//! link reports its fate.
+//! Which datagram carried which state: a datagram's number goes in with what it carried, and comes
+//! back with it when the link reports its fate.
 //!
-//! The owner records while it writes a datagram, and takes at [`LinkEvent::Acked`](super::LinkEvent::Acked) (a new base)
-//! and at [`LinkEvent::Lost`](super::LinkEvent::Lost) (dirty again).
+//! The owner records while it writes a datagram, and takes at
+//! [`LinkEvent::Acked`](super::LinkEvent::Acked) (a new base) and at
+//! [`LinkEvent::Lost`](super::LinkEvent::Lost) (dirty again).
 //!
-//! Invariant: nothing is remembered of datagrams 1,024 and more before the newest. A link has half as many in flight,
-//! so an owner that polls the reports after each write or after some never loses any. Cost: a binary search; storage is
-//! recycled, and empty logs hold none.
+//! Invariant: nothing is remembered of datagrams 1,024 and more before the newest. A link has half
+//! as many in flight, so an owner that polls the reports after each write or after some never loses
+//! any. Cost: a binary search; storage is recycled, and empty logs hold none.
 
 use std::collections::VecDeque;
 use std::vec::Drain;
@@ -28,7 +29,10 @@ pub struct PacketLog<T> {
 
 impl<T> Default for PacketLog<T> {
     fn default() -> Self {
-        Self { entries: VecDeque::new(), spare: Vec::new() }
+        Self {
+            entries: VecDeque::new(),
+            spare: Vec::new(),
+        }
     }
 }
 
@@ -38,7 +42,8 @@ impl<T> PacketLog<T> {
         Self::default()
     }
 
-    /// The list of what `seq` carries, to be appended to. Datagrams are recorded in the order of sending.
+    /// The list of what `seq` carries, to be appended to. Datagrams are recorded in the order of
+    /// sending.
     pub fn record(&mut self, seq: Seq) -> &mut Vec<T> {
         self.forget_before(seq);
         if self.entries.back().is_none_or(|&(newest, _)| newest != seq) {
@@ -51,9 +56,18 @@ impl<T> PacketLog<T> {
 
     /// What `seq` carried, each item once; nothing if it was not recorded or was taken before.
     pub fn take(&mut self, seq: Seq) -> Drain<'_, T> {
-        let place = self.entries.partition_point(|&(entry, _)| seq.newer_than(entry));
-        let found = self.entries.get(place).is_some_and(|&(entry, _)| entry == seq);
-        let list = if found { self.entries.remove(place).map(|(_, list)| list) } else { None };
+        let place = self
+            .entries
+            .partition_point(|&(entry, _)| seq.newer_than(entry));
+        let found = self
+            .entries
+            .get(place)
+            .is_some_and(|&(entry, _)| entry == seq);
+        let list = if found {
+            self.entries.remove(place).map(|(_, list)| list)
+        } else {
+            None
+        };
         self.spare.extend(list);
         if self.spare.is_empty() {
             self.spare.push(Vec::new());
@@ -103,11 +117,18 @@ mod tests {
                 for _ in 0..rng.usize(0..3) {
                     let reported = number - rng.u64(0..100);
                     let taken: Vec<_> = log.take(Seq(reported as u16)).collect();
-                    assert_eq!(taken, map.remove(&reported).unwrap_or_default(), "seed {seed}");
+                    assert_eq!(
+                        taken,
+                        map.remove(&reported).unwrap_or_default(),
+                        "seed {seed}"
+                    );
                 }
                 // The link reports the oldest before it needs its place.
                 let oldest = number - 126;
-                assert_eq!(log.take(Seq(oldest as u16)).collect::<Vec<_>>(), map.remove(&oldest).unwrap_or_default());
+                assert_eq!(
+                    log.take(Seq(oldest as u16)).collect::<Vec<_>>(),
+                    map.remove(&oldest).unwrap_or_default()
+                );
                 assert_eq!(log.len(), map.len());
             }
         }
@@ -120,7 +141,10 @@ mod tests {
             log.record(Seq(number as u16)).push(number);
             assert!(log.len() <= WINDOW as usize && log.spare.len() <= 1);
         }
-        assert_eq!(log.take(Seq(99_999_u32 as u16)).collect::<Vec<_>>(), [99_999]);
+        assert_eq!(
+            log.take(Seq(99_999_u32 as u16)).collect::<Vec<_>>(),
+            [99_999]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! When to ask the peer for its clock, and what to answer when it asks.
 //!
-//! One question is open on the answering side: a newer ping takes the place of an older one, so a flood of them costs
-//! nothing. A ping or a pong that is lost is not repeated.
+//! One question is open on the answering side: a newer ping takes the place of an older one, so a
+//! flood of them costs nothing. A ping or a pong that is lost is not repeated.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::time::LocalTime;
 /// How often to ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPlan {
-    /// Between pings while the clock settles, for which this many answers are needed. Four times as many pings are sent
-    /// this way at most.
+    /// Between pings while the clock settles, for which this many answers are needed. Four times as
+    /// many pings are sent this way at most.
     pub settling_interval: Duration,
     /// See there.
     pub settling_answers: u32,
     /// Between pings after that, while anything is said.
     pub interval: Duration,
-    /// Between pings where nothing is said, once they are answered: each costs a datagram both ways and QUIC's acknowledgement of it. A clock's samples
-    /// are forgotten after 10 s.
+    /// Between pings where nothing is said, once they are answered: each costs a datagram both ways
+    /// and QUIC's acknowledgement of it. A clock's samples are forgotten after 10 s.
     pub quiet_interval: Duration,
 }
 
@@ -51,18 +51,31 @@ pub(super) struct Pings {
 
 impl Pings {
     pub(super) fn new(plan: Option<PingPlan>) -> Self {
-        Self { plan, last: LocalTime::ZERO, busy: false, sent: 0, answered: 0, round_trip: Duration::ZERO, asked: None }
+        Self {
+            plan,
+            last: LocalTime::ZERO,
+            busy: false,
+            sent: 0,
+            answered: 0,
+            round_trip: Duration::ZERO,
+            asked: None,
+        }
     }
 
     pub(super) fn deadline(&self) -> Option<LocalTime> {
         let plan = self.plan?;
-        let settling = self.answered < plan.settling_answers && self.sent / 4 < plan.settling_answers;
+        let settling =
+            self.answered < plan.settling_answers && self.sent / 4 < plan.settling_answers;
         let interval = match self.busy {
             _ if settling => plan.settling_interval,
             true => plan.interval,
             false => plan.quiet_interval,
         };
-        Some(if self.sent == 0 { LocalTime::ZERO } else { self.last + interval })
+        Some(if self.sent == 0 {
+            LocalTime::ZERO
+        } else {
+            self.last + interval
+        })
     }
 
     /// Either side has said something.
@@ -77,10 +90,15 @@ impl Pings {
     /// What to answer in a datagram that leaves at `now`.
     pub(super) fn pong(&self, now: LocalTime) -> Option<Pong> {
         let (pinged, arrived) = self.asked?;
-        // A datagram may be handed over after the tick's `now`, with its true time of arrival: then nothing was held.
+        // A datagram may be handed over after the tick's `now`, with its true time of arrival: then
+        // nothing was held.
         let (received_us, held_us) = (arrived.micros(), now.since(arrived).as_micros() as u64);
         let told = received_us >> RECEIVED_BITS == 0 && held_us >> HELD_BITS == 0;
-        told.then_some(Pong { pinged: Short::of(pinged), received_us, held_us })
+        told.then_some(Pong {
+            pinged: Short::of(pinged),
+            received_us,
+            held_us,
+        })
     }
 
     pub(super) fn handle_ping(&mut self, now: LocalTime, number: u64) {
@@ -93,7 +111,11 @@ impl Pings {
     pub(super) fn handle_pong(&mut self, round_trip: Duration) {
         self.answered = self.answered.saturating_add(1);
         self.busy = false;
-        self.round_trip = if self.answered == 1 { round_trip } else { (self.round_trip * 7 + round_trip) / 8 };
+        self.round_trip = if self.answered == 1 {
+            round_trip
+        } else {
+            (self.round_trip * 7 + round_trip) / 8
+        };
     }
 
     /// A datagram has left, with the answer that was due, and with a ping or without.
@@ -143,7 +165,10 @@ mod tests {
 
     #[test]
     fn who_speaks_again_after_a_silence_is_asked_at_once() {
-        let mut pings = Pings::new(Some(PingPlan { settling_answers: 0, ..PingPlan::default() }));
+        let mut pings = Pings::new(Some(PingPlan {
+            settling_answers: 0,
+            ..PingPlan::default()
+        }));
         let at = LocalTime::from_millis;
         pings.note_sent(at(0), true);
         pings.handle_pong(Duration::ZERO);
@@ -158,8 +183,22 @@ mod tests {
         assert_eq!(pings.deadline(), None);
         pings.handle_ping(at(100), 7);
         pings.handle_ping(at(110), 6);
-        assert_eq!(pings.pong(at(130)), Some(Pong { pinged: Short::of(7), received_us: 100_000, held_us: 30_000 }));
-        assert_eq!(pings.pong(at(90)), Some(Pong { pinged: Short::of(7), received_us: 100_000, held_us: 0 }));
+        assert_eq!(
+            pings.pong(at(130)),
+            Some(Pong {
+                pinged: Short::of(7),
+                received_us: 100_000,
+                held_us: 30_000
+            })
+        );
+        assert_eq!(
+            pings.pong(at(90)),
+            Some(Pong {
+                pinged: Short::of(7),
+                received_us: 100_000,
+                held_us: 0
+            })
+        );
         pings.note_sent(at(130), false);
         assert_eq!(pings.pong(at(130)), None);
     }

@@ -1,6 +1,7 @@
 //! What has arrived: which datagrams, and how long the peer has waited to hear of it.
 //!
-//! Invariant: `earlier` tells the 32 datagrams before `latest`; of older ones nothing is known, and they are refused.
+//! Invariant: `earlier` tells the 32 datagrams before `latest`; of older ones nothing is known, and
+//! they are refused.
 
 use super::LinkConfig;
 use super::format::{Ack, Short};
@@ -8,7 +9,8 @@ use crate::time::LocalTime;
 
 /// How many datagrams before the latest can still be taken and acknowledged.
 pub(super) const EARLIER: u64 = 32;
-/// With more of those missing, a path loses so much that most acknowledgements would come too late if they waited.
+/// With more of those missing, a path loses so much that most acknowledgements would come too late
+/// if they waited.
 const MANY_MISSING: u32 = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +40,9 @@ impl NumberSet {
     }
 
     pub(super) fn freshness(&self, number: u64) -> Freshness {
-        let Some(latest) = self.latest.filter(|&latest| number <= latest) else { return Freshness::Fresh };
+        let Some(latest) = self.latest.filter(|&latest| number <= latest) else {
+            return Freshness::Fresh;
+        };
         match latest - number {
             0 => Freshness::Duplicate,
             back if back > EARLIER => Freshness::TooOld,
@@ -70,7 +74,8 @@ pub(super) struct Received {
     numbers: NumberSet,
     /// The datagram that was taken last.
     last: Option<u64>,
-    /// How many datagrams that asked for it have not been acknowledged, and since when the first of them waits.
+    /// How many datagrams that asked for it have not been acknowledged, and since when the first of
+    /// them waits.
     unacknowledged: u16,
     waiting_since: LocalTime,
 }
@@ -78,7 +83,9 @@ pub(super) struct Received {
 impl Received {
     /// The number of a datagram that shows these bits of it; `None` for one from before the first.
     pub(super) fn number(&self, shown: Short) -> Option<u64> {
-        self.numbers.latest.map_or(Some(shown.first()), |latest| shown.near(latest))
+        self.numbers
+            .latest
+            .map_or(Some(shown.first()), |latest| shown.near(latest))
     }
 
     pub(super) fn freshness(&self, number: u64) -> Freshness {
@@ -103,7 +110,10 @@ impl Received {
     }
 
     pub(super) fn ack(&self) -> Option<Ack> {
-        self.numbers.get().map(|(latest, earlier)| Ack { latest: Short::of(latest), earlier })
+        self.numbers.get().map(|(latest, earlier)| Ack {
+            latest: Short::of(latest),
+            earlier,
+        })
     }
 
     /// A datagram has left, and with it [`Received::ack`].
@@ -120,7 +130,9 @@ impl Received {
     pub(super) fn ack_deadline(&self, config: &LinkConfig) -> Option<LocalTime> {
         match self.unacknowledged {
             0 => None,
-            waiting if waiting >= config.ack_after || self.numbers.missing() > MANY_MISSING => Some(self.waiting_since),
+            waiting if waiting >= config.ack_after || self.numbers.missing() > MANY_MISSING => {
+                Some(self.waiting_since)
+            }
             _ => Some(self.waiting_since + config.ack_delay),
         }
     }
@@ -148,7 +160,11 @@ mod tests {
                     () if known.contains(&number) => Freshness::Duplicate,
                     () => Freshness::Fresh,
                 };
-                assert_eq!(received.number(Short::of(number)), Some(number), "seed {seed}");
+                assert_eq!(
+                    received.number(Short::of(number)),
+                    Some(number),
+                    "seed {seed}"
+                );
                 assert_eq!(received.freshness(number), expected, "seed {seed}");
                 if expected == Freshness::Fresh {
                     received.record(LocalTime::ZERO, number, true);
@@ -156,10 +172,16 @@ mod tests {
                     assert_eq!(received.last(), Some(number));
                 }
                 let (latest, earlier) = received.numbers.get().expect("something was received");
-                let told: BTreeSet<_> =
-                    (0..32).filter(|bit| earlier >> bit & 1 == 1).map(|bit| latest - 1 - bit).collect();
+                let told: BTreeSet<_> = (0..32)
+                    .filter(|bit| earlier >> bit & 1 == 1)
+                    .map(|bit| latest - 1 - bit)
+                    .collect();
                 assert_eq!(Some(&latest), known.last());
-                assert_eq!(told, known.range(latest - 32..latest).copied().collect(), "seed {seed}");
+                assert_eq!(
+                    told,
+                    known.range(latest - 32..latest).copied().collect(),
+                    "seed {seed}"
+                );
                 head += [0, 1, 1, 2, 31, 40][rng.usize(0..6)];
             }
         }
@@ -169,7 +191,11 @@ mod tests {
     fn the_number_opposite_the_latest_is_old() {
         let mut received = Received::default();
         received.record(LocalTime::ZERO, 20_000, true);
-        let seen = |number| received.number(Short::of(number)).map(|number| received.freshness(number));
+        let seen = |number| {
+            received
+                .number(Short::of(number))
+                .map(|number| received.freshness(number))
+        };
         assert_eq!(seen(20_000 + 8_191), Some(Freshness::Fresh));
         assert_eq!(seen(20_000 + 8_192), Some(Freshness::TooOld));
     }
@@ -182,7 +208,10 @@ mod tests {
         assert_eq!(received.ack_deadline(&config), None);
         assert!(!received.owes_ack());
         received.record(start, 2, true);
-        assert_eq!(received.ack_deadline(&config), Some(start + Duration::from_millis(25)));
+        assert_eq!(
+            received.ack_deadline(&config),
+            Some(start + Duration::from_millis(25))
+        );
         for number in 3..=9 {
             received.record(start + Duration::from_millis(1), number, true);
         }

@@ -1,9 +1,12 @@
-//! The round trip as resending needs it: until the acknowledgement is here, so with the peer's tick in it.
+//! The round trip as resending needs it: until the acknowledgement is here, so with the peer's tick
+//! in it.
 //!
-//! Smoothed mean and variation go in steps of 1/8 and 1/4 (RFC 6298). A time-out doubles with each one in a row, until a
-//! new sample: if the path has become slower than the time-out, repeating faster would make it slower still.
+//! Smoothed mean and variation go in steps of 1/8 and 1/4 (RFC 6298). A time-out doubles with each
+//! one in a row, until a new sample: if the path has become slower than the time-out, repeating
+//! faster would make it slower still.
 //!
-//! Invariant: a time-out is within the bounds of the configuration, whatever the peer's acknowledgements pretend.
+//! Invariant: a time-out is within the bounds of the configuration, whatever the peer's
+//! acknowledgements pretend.
 
 use std::time::Duration;
 
@@ -47,11 +50,15 @@ impl Rtt {
         self.doublings = 0;
         self.measured = Some(match self.measured {
             None => (sample, sample / 2),
-            Some((mean, variation)) => ((mean * 7 + sample) / 8, (variation * 3 + mean.abs_diff(sample)) / 4),
+            Some((mean, variation)) => (
+                (mean * 7 + sample) / 8,
+                (variation * 3 + mean.abs_diff(sample)) / 4,
+            ),
         });
     }
 
-    /// A datagram that left at `sent_at` has timed out. Those that left before the last doubling don't count again.
+    /// A datagram that left at `sent_at` has timed out. Those that left before the last doubling
+    /// don't count again.
     pub(super) fn handle_timeout(&mut self, now: LocalTime, sent_at: LocalTime) {
         if self.doublings == 0 || sent_at >= self.doubled_at {
             self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
@@ -66,7 +73,9 @@ impl Rtt {
 
     /// How long to wait for an acknowledgement when nothing tells that the datagram was overtaken.
     pub(super) fn timeout(&self) -> Duration {
-        let variation = self.measured.map_or(self.initial / 2, |(_, variation)| variation);
+        let variation = self
+            .measured
+            .map_or(self.initial / 2, |(_, variation)| variation);
         let once = (self.smoothed() + 4 * variation + self.allowance).max(self.min_timeout);
         (once * (1 << self.doublings)).min(self.max_timeout)
     }
@@ -92,7 +101,11 @@ mod tests {
             rtt.handle_sample(ms(80));
         }
         assert_eq!(rtt.smoothed(), ms(80));
-        assert!(rtt.timeout() >= ms(105) && rtt.timeout() < ms(110), "{:?}", rtt.timeout());
+        assert!(
+            rtt.timeout() >= ms(105) && rtt.timeout() < ms(110),
+            "{:?}",
+            rtt.timeout()
+        );
         assert_eq!(rtt.overtaken_after(), ms(100));
     }
 

@@ -1,12 +1,15 @@
 //! What was sent: when it left, what it carried in rough terms, and what became of it.
 //!
 //! Invariants:
-//! 1. A datagram is in flight, then acknowledged or lost; each of the two transitions away from "in flight" happens once.
-//! 2. All datagrams in flight are among the last [`SENT_WINDOW`]`- 1`: there is always a place for the next one.
+//! 1. A datagram is in flight, then acknowledged or lost; each of the two transitions away from "in
+//!    flight" happens once.
+//! 2. All datagrams in flight are among the last [`SENT_WINDOW`]`- 1`: there is always a place for
+//!    the next one.
 //! 3. `oldest` is not newer than the oldest one in flight.
 //!
-//! Cost: a look at those between `oldest` and `next`, usually a few. Memory: 24 bytes for each of the last 64 datagrams;
-//! for more, up to [`SENT_WINDOW`], only once so many were on their way, or taken for lost, within [`REMEMBERED`].
+//! Cost: a look at those between `oldest` and `next`, usually a few. Memory: 24 bytes for each of
+//! the last 64 datagrams; for more, up to [`SENT_WINDOW`], only once so many were on their way, or
+//! taken for lost, within [`REMEMBERED`].
 
 use std::time::Duration;
 
@@ -19,14 +22,15 @@ use crate::ids::Seq;
 use crate::time::LocalTime;
 use crate::wire::WireError;
 
-/// So many newer ones must have arrived before one is thought to be lost rather than overtaken. Source: RFC 9002, 6.1.1.
+/// So many newer ones must have arrived before one is thought to be lost rather than overtaken.
+/// Source: RFC 9002, 6.1.1.
 const OVERTAKERS: usize = 3;
 
 /// Places of a new ring: a second at 60 a second.
 const FIRST_PLACES: usize = 64;
 
-/// A datagram that nobody has acknowledged is remembered so long, if there is room: an acknowledgement that comes late
-/// saves what would travel again. As long as the longest time-out.
+/// A datagram that nobody has acknowledged is remembered so long, if there is room: an
+/// acknowledgement that comes late saves what would travel again. As long as the longest time-out.
 const REMEMBERED: Duration = Duration::from_secs(2);
 
 /// What a datagram carried besides acknowledgements, and whether the peer owes an acknowledgement.
@@ -98,7 +102,13 @@ pub(super) struct Marks {
 impl SentPackets {
     pub(super) fn new(first: u64) -> Self {
         let ring = vec![Packet::default(); FIRST_PLACES].into_boxed_slice();
-        Self { ring, first, next: first, oldest: first, known_from: first }
+        Self {
+            ring,
+            first,
+            next: first,
+            oldest: first,
+            known_from: first,
+        }
     }
 
     /// The number that the next datagram will have.
@@ -108,23 +118,35 @@ impl SentPackets {
 
     /// The number that `seq` stands for: the one nearest to the next.
     pub(super) fn number_of(&self, seq: Seq) -> u64 {
-        self.next.saturating_add_signed(Seq(self.next as u16).distance_to(seq).into())
+        self.next
+            .saturating_add_signed(Seq(self.next as u16).distance_to(seq).into())
     }
 
     /// Notes that the next datagram leaves.
     pub(super) fn push(&mut self, now: LocalTime, cargo: Cargo, bytes: u16) {
         self.grow_if_needed(now);
-        *self.at_mut(self.next) = Packet { at: now, cargo, bytes, ping_open: cargo.ping, fate: Fate::InFlight };
+        *self.at_mut(self.next) = Packet {
+            at: now,
+            cargo,
+            bytes,
+            ping_open: cargo.ping,
+            fate: Fate::InFlight,
+        };
         self.next += 1;
     }
 
-    /// The numbers that the peer says it has received, the oldest first. Refuses those of datagrams that were never sent.
+    /// The numbers that the peer says it has received, the oldest first. Refuses those of datagrams
+    /// that were never sent.
     pub(super) fn check(&self, ack: Ack) -> Result<(u64, u32), WireError> {
         let latest = ack.latest.before(self.next).filter(|latest| {
             let bits = u64::from(32 - ack.earlier.leading_zeros());
             *latest >= self.first + bits
         });
-        latest.map(|latest| (latest, ack.earlier)).ok_or(WireError::OutOfRange { what: "acknowledged number" })
+        latest
+            .map(|latest| (latest, ack.earlier))
+            .ok_or(WireError::OutOfRange {
+                what: "acknowledged number",
+            })
     }
 
     /// The peer says that it has received that datagram.
@@ -145,22 +167,36 @@ impl SentPackets {
 
     /// When the ping in that datagram left, if there was one and its first answer is this.
     pub(super) fn take_ping(&mut self, shown: Short) -> Option<LocalTime> {
-        let number = shown.before(self.next).filter(|&number| self.remembers(number))?;
+        let number = shown
+            .before(self.next)
+            .filter(|&number| self.remembers(number))?;
         let packet = self.at_mut(number);
         std::mem::take(&mut packet.ping_open).then_some(packet.at)
     }
 
     /// For a walk with [`SentPackets::next_lost`], during which nothing is acknowledged.
     pub(super) fn marks(&self) -> Marks {
-        let mut newest_first = (self.oldest..self.next).rev().filter(|&number| self.at(number).fate == Fate::Acked);
+        let mut newest_first = (self.oldest..self.next)
+            .rev()
+            .filter(|&number| self.at(number).fate == Fate::Acked);
         let newest = newest_first.next();
-        Marks { newest, third: newest_first.nth(OVERTAKERS - 2) }
+        Marks {
+            newest,
+            third: newest_first.nth(OVERTAKERS - 2),
+        }
     }
 
     /// Takes the oldest datagram from `from` on that is lost by `now` out of flight.
-    pub(super) fn next_lost(&mut self, now: LocalTime, rtt: &Rtt, marks: Marks, from: u64) -> Option<Loss> {
+    pub(super) fn next_lost(
+        &mut self,
+        now: LocalTime,
+        rtt: &Rtt,
+        marks: Marks,
+        from: u64,
+    ) -> Option<Loss> {
         let (number, by_timeout) = self.in_flight(from).find_map(|number| {
-            let overtaken = self.is_out_of_reach(number, marks) || self.overtaken_at(number, marks, rtt) <= now;
+            let overtaken =
+                self.is_out_of_reach(number, marks) || self.overtaken_at(number, marks, rtt) <= now;
             let timed_out = self.times_out_at(number, rtt) <= now;
             (overtaken || timed_out).then_some((number, !overtaken))
         })?;
@@ -168,30 +204,49 @@ impl SentPackets {
         packet.fate = Fate::Lost;
         let packet = *packet;
         self.pass_settled();
-        Some(Loss { number, packet, by_timeout })
+        Some(Loss {
+            number,
+            packet,
+            by_timeout,
+        })
     }
 
     /// When the next datagram in flight will count as lost if nothing is heard of it.
     pub(super) fn loss_deadline(&self, rtt: &Rtt) -> Option<LocalTime> {
         let marks = self.marks();
-        let deadline = |number| self.times_out_at(number, rtt).min(self.overtaken_at(number, marks, rtt));
-        self.in_flight(self.oldest).map(deadline).min().filter(|&deadline| deadline < LocalTime::MAX)
+        let deadline = |number| {
+            self.times_out_at(number, rtt)
+                .min(self.overtaken_at(number, marks, rtt))
+        };
+        self.in_flight(self.oldest)
+            .map(deadline)
+            .min()
+            .filter(|&deadline| deadline < LocalTime::MAX)
     }
 
     /// No acknowledgement can tell of it any more, or its place in the ring is needed.
     fn is_out_of_reach(&self, number: u64, marks: Marks) -> bool {
-        self.next - number >= SENT_WINDOW as u64 || marks.newest.is_some_and(|newest| newest > number + EARLIER)
+        self.next - number >= SENT_WINDOW as u64
+            || marks.newest.is_some_and(|newest| newest > number + EARLIER)
     }
 
     fn overtaken_at(&self, number: u64, marks: Marks, rtt: &Rtt) -> LocalTime {
         let overtaken = marks.third.is_some_and(|third| third > number);
-        if overtaken { self.at(number).at + rtt.overtaken_after() } else { LocalTime::MAX }
+        if overtaken {
+            self.at(number).at + rtt.overtaken_after()
+        } else {
+            LocalTime::MAX
+        }
     }
 
     /// One that asks for no acknowledgement may get none, so time says nothing about it.
     fn times_out_at(&self, number: u64, rtt: &Rtt) -> LocalTime {
         let packet = self.at(number);
-        if packet.cargo.asks_for_ack { packet.at + rtt.timeout() } else { LocalTime::MAX }
+        if packet.cargo.asks_for_ack {
+            packet.at + rtt.timeout()
+        } else {
+            LocalTime::MAX
+        }
     }
 
     /// From `from` on, in the order of sending.
@@ -206,25 +261,33 @@ impl SentPackets {
         }
     }
 
-    /// Doubles the ring when the place of the next datagram holds one of which an acknowledgement may still come.
+    /// Doubles the ring when the place of the next datagram holds one of which an acknowledgement
+    /// may still come.
     fn grow_if_needed(&mut self, now: LocalTime) {
         let places = self.ring.len();
-        let Some(before) = self.next.checked_sub(places as u64).filter(|&before| before >= self.known_from) else {
+        let Some(before) = self
+            .next
+            .checked_sub(places as u64)
+            .filter(|&before| before >= self.known_from)
+        else {
             return;
         };
         let packet = self.at(before);
-        let waits = packet.fate == Fate::InFlight || packet.fate == Fate::Lost && now.since(packet.at) < REMEMBERED;
+        let waits = packet.fate == Fate::InFlight
+            || packet.fate == Fate::Lost && now.since(packet.at) < REMEMBERED;
         if !waits || places >= SENT_WINDOW {
             return;
         }
         let mut ring = vec![Packet::default(); 2 * places].into_boxed_slice();
-        (before..self.next).for_each(|number| ring[number as usize % (2 * places)] = *self.at(number));
+        (before..self.next)
+            .for_each(|number| ring[number as usize % (2 * places)] = *self.at(number));
         self.ring = ring;
         self.known_from = before;
     }
 
     fn remembers(&self, number: u64) -> bool {
-        (self.known_from..self.next).contains(&number) && self.next - number <= self.ring.len() as u64
+        (self.known_from..self.next).contains(&number)
+            && self.next - number <= self.ring.len() as u64
     }
 
     fn at(&self, number: u64) -> &Packet {
@@ -241,9 +304,15 @@ mod tests {
     use super::*;
     use crate::link::LinkConfig;
 
-    const BODY: Cargo = Cargo { asks_for_ack: true, ping: false, messages: false, slice: None };
+    const BODY: Cargo = Cargo {
+        asks_for_ack: true,
+        ping: false,
+        messages: false,
+        slice: None,
+    };
 
-    /// A sender on a path of 80 ms that has sent `count` datagrams, one a millisecond from 1,000 ms on.
+    /// A sender on a path of 80 ms that has sent `count` datagrams, one a millisecond from 1,000 ms
+    /// on.
     fn sender(first: u64, count: u64) -> (SentPackets, Rtt) {
         let (mut sent, mut rtt) = (SentPackets::new(first), Rtt::new(&LinkConfig::default()));
         (0..100).for_each(|_| rtt.handle_sample(Duration::from_millis(80)));
@@ -264,7 +333,10 @@ mod tests {
         sent.acknowledge(65_537);
         assert_eq!(lost(&mut sent, &rtt, 1_100), []);
         sent.acknowledge(65_538);
-        assert_eq!(sent.loss_deadline(&rtt), Some(LocalTime::from_millis(1_100)));
+        assert_eq!(
+            sent.loss_deadline(&rtt),
+            Some(LocalTime::from_millis(1_100))
+        );
         assert_eq!(lost(&mut sent, &rtt, 1_099), []);
         assert_eq!(lost(&mut sent, &rtt, 1_100), [(65_535, false)]);
         assert_eq!(lost(&mut sent, &rtt, 1_100), []);
@@ -324,11 +396,21 @@ mod tests {
 
     #[test]
     fn acknowledgements_of_what_was_never_sent_are_refused() {
-        let ack = |latest, earlier| Ack { latest: Short::of(latest), earlier };
+        let ack = |latest, earlier| Ack {
+            latest: Short::of(latest),
+            earlier,
+        };
         let (sent, _) = sender(16_382, 4); // On the wire: 16382, 16383, 0, 1.
         assert_eq!(sent.check(ack(16_385, 0b111)), Ok((16_385, 0b111)));
         assert_eq!(sent.check(ack(16_382, 0)), Ok((16_382, 0)));
-        for refused in [ack(2, 0), ack(1, 0b1000), ack(16_382, 1), ack(16_381, 0), ack(1, 1 << 31), ack(8_000, 0)] {
+        for refused in [
+            ack(2, 0),
+            ack(1, 0b1000),
+            ack(16_382, 1),
+            ack(16_381, 0),
+            ack(1, 1 << 31),
+            ack(8_000, 0),
+        ] {
             assert!(sent.check(refused).is_err(), "{refused:?}");
         }
         assert!(SentPackets::new(7).check(ack(6, 0)).is_err());
@@ -345,10 +427,17 @@ mod tests {
     #[test]
     fn a_ping_has_one_answer() {
         let (mut sent, _) = sender(0, 1);
-        sent.push(LocalTime::from_millis(2_000), Cargo { ping: true, ..BODY }, 100);
+        sent.push(
+            LocalTime::from_millis(2_000),
+            Cargo { ping: true, ..BODY },
+            100,
+        );
         assert_eq!(sent.take_ping(Short::of(0)), None);
         assert_eq!(sent.take_ping(Short::of(9)), None);
-        assert_eq!(sent.take_ping(Short::of(1)), Some(LocalTime::from_millis(2_000)));
+        assert_eq!(
+            sent.take_ping(Short::of(1)),
+            Some(LocalTime::from_millis(2_000))
+        );
         assert_eq!(sent.take_ping(Short::of(1)), None);
     }
 }

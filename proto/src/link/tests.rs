@@ -12,7 +12,12 @@ use crate::wire::formats::Example;
 use crate::wire::{Coder, Wire, encode};
 
 fn stormy(loss: f32, seed: u64) -> Impairment {
-    Impairment { duplicate: 10.0, reorder: 10.0, jitter: ms(30), ..path(loss, 40, seed) }
+    Impairment {
+        duplicate: 10.0,
+        reorder: 10.0,
+        jitter: ms(30),
+        ..path(loss, 40, seed)
+    }
 }
 
 fn numbers(end: &End) -> Vec<u64> {
@@ -27,11 +32,18 @@ fn first(count: u64) -> Vec<u64> {
 
 /// Both ends just before all of their numbers wrap around.
 fn about_to_wrap(impairment: Impairment) -> Pair {
-    let config =
-        |pings| LinkConfig { pings, first_seq: Seq(65_500), first_message: u32::MAX - 40, ..LinkConfig::default() };
+    let config = |pings| LinkConfig {
+        pings,
+        first_seq: Seq(65_500),
+        first_message: u32::MAX - 40,
+        ..LinkConfig::default()
+    };
     let mut server = End::new(config(None), 50);
     server.talks = true;
-    Pair::new([End::new(config(Some(PingPlan::default())), 1), server], impairment)
+    Pair::new(
+        [End::new(config(Some(PingPlan::default())), 1), server],
+        impairment,
+    )
 }
 
 #[test]
@@ -53,7 +65,8 @@ fn every_message_is_delivered_exactly_once_when_half_of_the_datagrams_are_lost()
 
 #[test]
 fn every_datagram_is_reported_exactly_once() {
-    // The harness checks "at most once" and "in time" in every step; here: nobody is forgotten, and most were acked.
+    // The harness checks "at most once" and "in time" in every step; here: nobody is forgotten, and
+    // most were acked.
     for seed in 0..5 {
         let mut pair = about_to_wrap(stormy(20.0, seed));
         pair.run(ms(20_000));
@@ -61,16 +74,28 @@ fn every_datagram_is_reported_exactly_once() {
         pair.run(ms(5_000));
         for end in &pair.ends {
             let asked = end.sent.iter().filter(|sent| sent.asks_for_ack).count();
-            let unsettled = end.sent.iter().filter(|sent| sent.asks_for_ack && sent.fate.is_none()).count();
+            let unsettled = end
+                .sent
+                .iter()
+                .filter(|sent| sent.asks_for_ack && sent.fate.is_none())
+                .count();
             assert!(asked > 20 && unsettled <= 2, "{unsettled} of {asked}"); // The last pings may be on their way.
-            assert!(end.acked() * 10 > end.sent.len() * 6, "{:?}", end.link.stats());
+            assert!(
+                end.acked() * 10 > end.sent.len() * 6,
+                "{:?}",
+                end.link.stats()
+            );
         }
     }
 }
 
 #[test]
 fn little_is_repeated_in_vain() {
-    let mut pair = Pair::client_and_server(Impairment { jitter: ms(10), reorder: 2.0, ..path(10.0, 50, 3) });
+    let mut pair = Pair::client_and_server(Impairment {
+        jitter: ms(10),
+        reorder: 2.0,
+        ..path(10.0, 50, 3)
+    });
     for number in 0..1_000 {
         pair.send(0, number, 20, None);
         pair.run(ms(50));
@@ -78,7 +103,10 @@ fn little_is_repeated_in_vain() {
     let (client, server) = (pair.ends[0].link.stats(), pair.ends[1].link.stats());
     assert!((80..200).contains(&client.resent), "{client:?}");
     assert!(server.messages_repeated * 10 <= client.resent, "{server:?}");
-    assert!(client.wasted + server.wasted <= (client.sent + server.sent) / 50, "{client:?} {server:?}");
+    assert!(
+        client.wasted + server.wasted <= (client.sent + server.sent) / 50,
+        "{client:?} {server:?}"
+    );
 }
 
 #[test]
@@ -96,10 +124,17 @@ fn a_lost_message_travels_again_within_a_few_round_trips_and_holds_up_no_other()
         pair.send(0, 2, 20, None);
         pair.run_until_delivered(0, ms(1_000));
         let arrived = |number| {
-            let delivered = pair.ends[1].delivered.iter().find(|delivered| delivered.0 == number);
+            let delivered = pair.ends[1]
+                .delivered
+                .iter()
+                .find(|delivered| delivered.0 == number);
             delivered.expect("it was delivered").1 - lost_at
         };
-        assert!(arrived(2) <= 50, "it waited for the lost one: {}", arrived(2));
+        assert!(
+            arrived(2) <= 50,
+            "it waited for the lost one: {}",
+            arrived(2)
+        );
         assert!(arrived(1) <= 4 * 130, "{} ms", arrived(1));
         assert_eq!(pair.ends[0].link.stats().resent, 1);
     }
@@ -134,8 +169,14 @@ fn a_message_is_not_sent_any_more_when_its_use_is_over() {
     assert_eq!(numbers(&pair.ends[1]), [5]);
     assert_eq!(pair.ends[0].link.stats().expired, 5);
     let start = pair.ends[0].sent[0].at_ms;
-    let late = pair.ends[0].sent.iter().filter(|sent| sent.at_ms >= start + 300);
-    assert!(late.flat_map(|sent| &sent.messages).all(|&number| number == 5));
+    let late = pair.ends[0]
+        .sent
+        .iter()
+        .filter(|sent| sent.at_ms >= start + 300);
+    assert!(
+        late.flat_map(|sent| &sent.messages)
+            .all(|&number| number == 5)
+    );
 }
 
 #[test]
@@ -146,18 +187,32 @@ fn small_messages_leave_together_by_their_deadline_and_none_is_late() {
     for number in 0..100 {
         let now = pair.ends[0].local(pair.now_ms);
         let wait = (number % 3 > 0).then(|| now + ms(40));
-        pair.ends[0].link.send_reliable_by(now, message(number, 12), None, wait).expect("there is room");
+        pair.ends[0]
+            .link
+            .send_reliable_by(now, message(number, 12), None, wait)
+            .expect("there is room");
         pair.run(ms(10));
     }
     pair.run(ms(1_000));
     assert_eq!(numbers(&pair.ends[1]), first(100));
-    let carriers = pair.ends[0].sent[before..].iter().filter(|sent| !sent.messages.is_empty()).count();
-    assert_eq!(carriers, 34, "those that must leave at once take the others along");
-    for (sent, late) in
-        pair.ends[0].sent[before..].iter().flat_map(|sent| sent.messages.iter().map(move |&number| (sent, number)))
+    let carriers = pair.ends[0].sent[before..]
+        .iter()
+        .filter(|sent| !sent.messages.is_empty())
+        .count();
+    assert_eq!(
+        carriers, 34,
+        "those that must leave at once take the others along"
+    );
+    for (sent, late) in pair.ends[0].sent[before..]
+        .iter()
+        .flat_map(|sent| sent.messages.iter().map(move |&number| (sent, number)))
     {
         let queued_at = 12_000 + 10 * late;
-        assert!(sent.at_ms <= queued_at + 41, "message {late} left at {}", sent.at_ms);
+        assert!(
+            sent.at_ms <= queued_at + 41,
+            "message {late} left at {}",
+            sent.at_ms
+        );
     }
 }
 
@@ -169,7 +224,12 @@ fn a_partition_with_full_queues_heals() {
     for from in 0..2 {
         (0..256).for_each(|number| pair.send(from, number, 200, None));
         let now = pair.ends[from].local(pair.now_ms);
-        assert_eq!(pair.ends[from].link.send_reliable(now, message(256, 200), None), Err(QueueFull));
+        assert_eq!(
+            pair.ends[from]
+                .link
+                .send_reliable(now, message(256, 200), None),
+            Err(QueueFull)
+        );
     }
     pair.run(ms(6_000));
     pair.set_path(path(10.0, 30, 1));
@@ -188,7 +248,11 @@ fn bodies_that_are_repeated_anyway_cause_no_answers() {
     assert_eq!((pair.ends[0].sent.len(), pair.ends[1].sent.len()), (200, 0));
     pair.ends[1].talks = true; // What it says tells of all that it has received.
     pair.run(ms(1_000));
-    assert!((45..=55).contains(&pair.ends[0].acked()), "{}", pair.ends[0].acked());
+    assert!(
+        (45..=55).contains(&pair.ends[0].acked()),
+        "{}",
+        pair.ends[0].acked()
+    );
 }
 
 #[test]
@@ -211,7 +275,11 @@ fn numbers_count_on_where_the_wire_wraps() {
             let (newest, mask) = left.acked_set().expect("some were acknowledged");
             assert_eq!(newest, number);
             (0..32).filter(|back| number > *back).for_each(|back| {
-                assert_eq!(mask >> back & 1 == 1, (number - 1 - back) % 3 != 0, "{back} before {number}");
+                assert_eq!(
+                    mask >> back & 1 == 1,
+                    (number - 1 - back) % 3 != 0,
+                    "{back} before {number}"
+                );
             });
         }
         while left.poll_event().is_some() || right.poll_event().is_some() {}
@@ -250,26 +318,54 @@ fn acknowledgements_of_a_stream_cost_one_small_datagram_each_tick() {
     let mut pair = Pair::client_and_server(path(0.0, 30, 1));
     pair.run(ms(10_000));
     let client = &pair.ends[0];
-    assert!((195..=235).contains(&client.sent.len()), "{}", client.sent.len());
+    assert!(
+        (195..=235).contains(&client.sent.len()),
+        "{}",
+        client.sent.len()
+    );
     assert!(client.sent.iter().all(|sent| sent.bytes.len() <= 9));
 }
 
 #[test]
 fn a_pong_measures_the_way_and_not_the_tick() {
-    let mut pair = Pair::client_and_server(Impairment { jitter: ms(10), ..path(5.0, 30, 4) });
+    let mut pair = Pair::client_and_server(Impairment {
+        jitter: ms(10),
+        ..path(5.0, 30, 4)
+    });
     pair.ends[1].clock_ahead = ms(777_777);
     let mut clock = ClockEstimate::new();
     pair.run(ms(10_000));
     for pong in std::mem::take(&mut pair.ends[0].pongs) {
-        let LinkEvent::Pong { sent, received_by_peer, sent_by_peer, arrived } = pong else { continue };
+        let LinkEvent::Pong {
+            sent,
+            received_by_peer,
+            sent_by_peer,
+            arrived,
+        } = pong
+        else {
+            continue;
+        };
         clock.handle_pong(sent, received_by_peer, sent_by_peer, arrived);
     }
-    assert!((ms(40)..=ms(62)).contains(&clock.rtt()), "{:?}", clock.rtt());
-    let (client, server) = (pair.ends[0].local(pair.now_ms), pair.ends[1].local(pair.now_ms));
+    assert!(
+        (ms(40)..=ms(62)).contains(&clock.rtt()),
+        "{:?}",
+        clock.rtt()
+    );
+    let (client, server) = (
+        pair.ends[0].local(pair.now_ms),
+        pair.ends[1].local(pair.now_ms),
+    );
     let error = clock.room_time(client).micros().abs_diff(server.micros());
-    assert!(Duration::from_micros(error) <= clock.uncertainty(), "{error} us");
+    assert!(
+        Duration::from_micros(error) <= clock.uncertainty(),
+        "{error} us"
+    );
     let stats = pair.ends[0].link.stats();
-    assert!((50.0..75.0).contains(&stats.ping_ms) && stats.rtt_ms > stats.ping_ms, "{stats:?}");
+    assert!(
+        (50.0..75.0).contains(&stats.ping_ms) && stats.rtt_ms > stats.ping_ms,
+        "{stats:?}"
+    );
 }
 
 #[test]
@@ -282,33 +378,86 @@ fn duplicates_and_what_is_too_old_are_counted_and_dropped() {
         left.write_datagram(now, &mut bytes, |writer, _| writer.append(&[7; 10], 80));
         datagrams.push(bytes);
     }
-    assert!(right.handle_datagram(now, &datagrams[39]).expect("well formed").is_some());
-    assert!(right.handle_datagram(now, &datagrams[39]).expect("well formed").is_none());
-    assert!(right.handle_datagram(now, &datagrams[7]).expect("well formed").is_some());
-    assert!(right.handle_datagram(now, &datagrams[7]).expect("well formed").is_none());
-    assert!(right.handle_datagram(now, &datagrams[6]).expect("well formed").is_none());
+    assert!(
+        right
+            .handle_datagram(now, &datagrams[39])
+            .expect("well formed")
+            .is_some()
+    );
+    assert!(
+        right
+            .handle_datagram(now, &datagrams[39])
+            .expect("well formed")
+            .is_none()
+    );
+    assert!(
+        right
+            .handle_datagram(now, &datagrams[7])
+            .expect("well formed")
+            .is_some()
+    );
+    assert!(
+        right
+            .handle_datagram(now, &datagrams[7])
+            .expect("well formed")
+            .is_none()
+    );
+    assert!(
+        right
+            .handle_datagram(now, &datagrams[6])
+            .expect("well formed")
+            .is_none()
+    );
     let stats = right.stats();
-    assert_eq!((stats.received, stats.duplicates, stats.too_old, stats.malformed), (2, 2, 1, 0));
+    assert_eq!(
+        (
+            stats.received,
+            stats.duplicates,
+            stats.too_old,
+            stats.malformed
+        ),
+        (2, 2, 1, 0)
+    );
 }
 
 #[test]
 fn a_refused_datagram_changes_nothing() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let now = LocalTime::from_millis(1_000);
-    let ack = Some(Ack { latest: Short::of(0), earlier: 0 });
-    let mut lying = encode(&mut Header { number: Short::of(500), ack, ..Header::default() });
+    let ack = Some(Ack {
+        latest: Short::of(0),
+        earlier: 0,
+    });
+    let mut lying = encode(&mut Header {
+        number: Short::of(500),
+        ack,
+        ..Header::default()
+    });
     lying.resize(100, 0);
-    assert!(right.handle_datagram(now, &lying).is_err(), "nothing was sent that it could acknowledge");
+    assert!(
+        right.handle_datagram(now, &lying).is_err(),
+        "nothing was sent that it could acknowledge"
+    );
     assert!(right.handle_datagram(now, &[0; MAX_DATAGRAM + 1]).is_err());
     assert!(right.handle_datagram(now, &[]).is_err());
-    left.send_reliable(now, message(1, 100), None).expect("there is room");
-    left.send_reliable(now, message(2, 100), None).expect("there is room");
+    left.send_reliable(now, message(1, 100), None)
+        .expect("there is room");
+    left.send_reliable(now, message(2, 100), None)
+        .expect("there is room");
     let mut bytes = Vec::new();
     left.write_datagram(now, &mut bytes, |_, _| ());
-    assert!(right.handle_datagram(now, &bytes[..150]).is_err(), "the second message is cut");
+    assert!(
+        right.handle_datagram(now, &bytes[..150]).is_err(),
+        "the second message is cut"
+    );
     assert_eq!(right.poll_event(), None);
     assert_eq!(right.stats().malformed, 4);
-    assert!(right.handle_datagram(now, &bytes).expect("well formed").is_some());
+    assert!(
+        right
+            .handle_datagram(now, &bytes)
+            .expect("well formed")
+            .is_some()
+    );
     assert_eq!(std::iter::from_fn(|| right.poll_event()).count(), 2);
 }
 
@@ -316,7 +465,8 @@ fn a_refused_datagram_changes_nothing() {
 fn an_acknowledgement_after_the_loss_is_waste_but_settles_the_messages() {
     let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
     let (mut there, mut back) = (Vec::new(), Vec::new());
-    left.send_reliable(LocalTime::ZERO, message(1, 100), None).expect("there is room");
+    left.send_reliable(LocalTime::ZERO, message(1, 100), None)
+        .expect("there is room");
     let seq = left.write_datagram(LocalTime::ZERO, &mut there, |_, _| ());
     let late = LocalTime::from_millis(3_000);
     left.handle_timeout(late);
@@ -328,7 +478,10 @@ fn an_acknowledgement_after_the_loss_is_waste_but_settles_the_messages() {
     assert_eq!(left.poll_event(), None);
     assert!(!left.wants_to_send(late));
     let stats = left.stats();
-    assert_eq!((stats.lost, stats.wasted, stats.acked, stats.resent), (1, 1, 0, 0));
+    assert_eq!(
+        (stats.lost, stats.wasted, stats.acked, stats.resent),
+        (1, 1, 0, 0)
+    );
 }
 
 #[test]
@@ -338,7 +491,10 @@ fn a_body_of_any_length_arrives_whole_and_padding_is_never_taken_for_one() {
         let [mut left, mut right] = [(); 2].map(|()| Link::new(LinkConfig::default()));
         let mut bytes = Vec::new();
         left.write_datagram(now, &mut bytes, |writer, _| writer.append(&[0xff; 5], bits));
-        let mut body = right.handle_datagram(now, &bytes).expect("well formed").expect("fresh");
+        let mut body = right
+            .handle_datagram(now, &bytes)
+            .expect("well formed")
+            .expect("fresh");
         for _ in 0..bits {
             let mut bit = false;
             body.flag(&mut bit).expect("it was written");
@@ -354,11 +510,16 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
     for length in [8, 20, 100, MAX_MESSAGE] {
         let mut link = Link::new(LinkConfig::client());
         let now = LocalTime::from_millis(1_000);
-        (0..256).for_each(|number| link.send_reliable(now, message(number, length), None).expect("there is room"));
+        (0..256).for_each(|number| {
+            link.send_reliable(now, message(number, length), None)
+                .expect("there is room")
+        });
         let budget = link.body_budget_bits(now);
         assert!(budget >= 8 * MIN_BODY_BYTES);
         let mut bytes = Vec::new();
-        link.write_datagram(now, &mut bytes, |writer, _| writer.append(&[1; MAX_DATAGRAM], budget));
+        link.write_datagram(now, &mut bytes, |writer, _| {
+            writer.append(&[1; MAX_DATAGRAM], budget)
+        });
         assert_eq!(bytes.len(), MAX_DATAGRAM);
         assert!(!parts(&bytes).1.0.is_empty());
     }
@@ -369,11 +530,18 @@ fn a_body_of_500_bytes_fits_beside_a_full_queue() {
 fn whatever_the_peer_sends_state_stays_bounded_and_each_fate_is_told_once() {
     for seed in 0..20 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let mut link = Link::new(LinkConfig { first_seq: Seq(65_000), ..LinkConfig::client() });
+        let mut link = Link::new(LinkConfig {
+            first_seq: Seq(65_000),
+            ..LinkConfig::client()
+        });
         let (mut in_flight, mut next) = (BTreeSet::new(), Seq(65_000));
         for step in 0..3_000_u64 {
             let now = LocalTime::from_millis(step * 5);
-            let bytes = if rng.bool() { lies(&mut rng, next) } else { noise(&mut rng) };
+            let bytes = if rng.bool() {
+                lies(&mut rng, next)
+            } else {
+                noise(&mut rng)
+            };
             let _ = link.handle_datagram(now, &bytes);
             if rng.bool() {
                 let _ = link.send_reliable(now, message(step, 30), None);
@@ -387,18 +555,28 @@ fn whatever_the_peer_sends_state_stays_bounded_and_each_fate_is_told_once() {
             }
             while let Some(event) = link.poll_event() {
                 if let LinkEvent::Acked(seq) | LinkEvent::Lost(seq) = event {
-                    assert!(in_flight.remove(&seq.0), "seed {seed}: {event:?} is told again, or was never sent");
+                    assert!(
+                        in_flight.remove(&seq.0),
+                        "seed {seed}: {event:?} is told again, or was never sent"
+                    );
                 }
             }
             assert!(in_flight.len() < SENT_WINDOW, "seed {seed}");
         }
         let stats = link.stats();
-        assert!(stats.malformed > 500 && stats.received > 100 && stats.acked > 100, "{stats:?}");
+        assert!(
+            stats.malformed > 500 && stats.received > 100 && stats.acked > 100,
+            "{stats:?}"
+        );
     }
 }
 
 pub(super) fn header_with_extras(number: u64) -> Header {
-    Header { number: Short::of(number), extras: Some(Extras::default()), ..Header::default() }
+    Header {
+        number: Short::of(number),
+        extras: Some(Extras::default()),
+        ..Header::default()
+    }
 }
 
 fn noise(rng: &mut fastrand::Rng) -> Vec<u8> {
@@ -407,28 +585,51 @@ fn noise(rng: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 fn lies(rng: &mut fastrand::Rng, newest: Seq) -> Vec<u8> {
-    let near = |rng: &mut fastrand::Rng| Short::of(u64::from(newest.0.wrapping_sub(rng.u16(0..200)).wrapping_add(3)));
-    let mut header = Header { number: Short::of(rng.u64(..)), asks_for_ack: rng.bool(), ..Header::default() };
+    let near = |rng: &mut fastrand::Rng| {
+        Short::of(u64::from(
+            newest.0.wrapping_sub(rng.u16(0..200)).wrapping_add(3),
+        ))
+    };
+    let mut header = Header {
+        number: Short::of(rng.u64(..)),
+        asks_for_ack: rng.bool(),
+        ..Header::default()
+    };
     let earlier = [u32::MAX, !(1 << rng.u32(..32)), rng.u32(..)][rng.usize(0..3)];
-    header.ack = rng.bool().then(|| Ack { latest: near(rng), earlier });
+    header.ack = rng.bool().then(|| Ack {
+        latest: near(rng),
+        earlier,
+    });
     let pong = rng.bool().then(|| format::Pong {
         pinged: near(rng),
         received_us: rng.u64(..) >> 16,
         held_us: rng.u64(..) >> 40,
     });
-    header.extras = Some(Extras { ping: rng.bool(), pong });
+    header.extras = Some(Extras {
+        ping: rng.bool(),
+        pong,
+    });
     let mut messages = Messages::default();
     let mut id = rng.u32(..);
     for _ in 0..rng.usize(0..5) {
-        messages.0.push(format::Message { id, bytes: message(rng.u64(..), 8) });
+        messages.0.push(format::Message {
+            id,
+            bytes: message(rng.u64(..), 8),
+        });
         id = id.wrapping_add(rng.u32(1..MESSAGE_WINDOW));
     }
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     header.wire(&mut writer).expect("a writer refuses nothing");
-    messages.wire(&mut writer).expect("a writer refuses nothing");
-    writer.option(&mut rng.bool().then(|| ReceivedSet::example(rng))).expect("a writer refuses nothing");
-    writer.option(&mut (rng.u32(..4) == 0).then(|| Slice::example(rng))).expect("a writer refuses nothing");
+    messages
+        .wire(&mut writer)
+        .expect("a writer refuses nothing");
+    writer
+        .option(&mut rng.bool().then(|| ReceivedSet::example(rng)))
+        .expect("a writer refuses nothing");
+    writer
+        .option(&mut (rng.u32(..4) == 0).then(|| Slice::example(rng)))
+        .expect("a writer refuses nothing");
     writer.finish();
     bytes
 }
@@ -449,14 +650,20 @@ fn an_owner_that_does_not_poll_makes_the_peer_repeat_instead_of_losing_messages(
     }
     assert!(right.stats().overrun > 0 && right.events.len() <= 2 * MAX_EVENTS);
     let is_message = |event: &&LinkEvent| matches!(event, LinkEvent::Message(_));
-    assert_eq!(right.events.iter().filter(is_message).count() as u64, right.stats().messages_received);
+    assert_eq!(
+        right.events.iter().filter(is_message).count() as u64,
+        right.stats().messages_received
+    );
 }
 
 #[test]
 fn storage_does_not_grow_with_traffic() {
     let mut pair = Pair::client_and_server(stormy(20.0, 1));
-    let capacities =
-        |pair: &Pair| pair.ends.each_ref().map(|end| (end.link.events.capacity(), end.link.messages.0.capacity()));
+    let capacities = |pair: &Pair| {
+        pair.ends
+            .each_ref()
+            .map(|end| (end.link.events.capacity(), end.link.messages.0.capacity()))
+    };
     let mut number = 0;
     let mut talk = |pair: &mut Pair| {
         for _ in 0..200 {
@@ -469,7 +676,9 @@ fn storage_does_not_grow_with_traffic() {
     let before = capacities(&pair);
     talk(&mut pair);
     talk(&mut pair);
-    for ((events, messages), (events_before, messages_before)) in capacities(&pair).into_iter().zip(before) {
+    for ((events, messages), (events_before, messages_before)) in
+        capacities(&pair).into_iter().zip(before)
+    {
         assert!(events <= 2 * events_before && messages <= 2 * messages_before.max(4));
     }
     assert!(size_of::<Link>() <= 1_040, "{}", size_of::<Link>());

@@ -1,7 +1,9 @@
-//! The body of a datagram from a server: a stamp, records until a zero bit, and perhaps a pose section.
+//! The body of a datagram from a server: a stamp, records until a zero bit, and perhaps a pose
+//! section.
 //!
-//! The bits stand in [`super`]. A server writes a body piece by piece, as far as its budget goes; a client reads it
-//! whole. Memory, when read: a record of some 20 bits takes some 70 bytes, one of a path (of 80 bits or more) some 600.
+//! The bits stand in [`super`]. A server writes a body piece by piece, as far as its budget goes; a
+//! client reads it whole. Memory, when read: a record of some 20 bits takes some 70 bytes, one of a
+//! path (of 80 bits or more) some 600.
 
 use std::time::Duration;
 
@@ -22,7 +24,8 @@ pub struct BodyContext<'s> {
     pub schema: &'s Schema,
     /// The local lag: the horizon of a datagram is its stamp plus this.
     pub delay: Duration,
-    /// For a reader: about now. A stamp is the moment nearest to this, of those with its low bits. A writer ignores it.
+    /// For a reader: about now. A stamp is the moment nearest to this, of those with its low bits.
+    /// A writer ignores it.
     pub near: GameTime,
 }
 
@@ -46,13 +49,23 @@ pub struct Body {
 
 /// Begins a body. Returns the base of all times behind it: the stamp as the client reads it.
 pub fn write_stamp(now: GameTime, coder: &mut impl Coder) -> GameTime {
-    coder.bits(&mut low_bits(now).into(), STAMP_BITS).expect(WRITES);
+    coder
+        .bits(&mut low_bits(now).into(), STAMP_BITS)
+        .expect(WRITES);
     now.whole_millis()
 }
 
 /// Adds a record, which takes [`Record::bits`].
-pub fn write_record(record: &mut Record, context: &BodyContext<'_>, stamp: GameTime, coder: &mut impl Coder) {
-    coder.flag(&mut true).and_then(|()| record.wire(context, stamp, coder)).expect(WRITES);
+pub fn write_record(
+    record: &mut Record,
+    context: &BodyContext<'_>,
+    stamp: GameTime,
+    coder: &mut impl Coder,
+) {
+    coder
+        .flag(&mut true)
+        .and_then(|()| record.wire(context, stamp, coder))
+        .expect(WRITES);
 }
 
 /// Ends the records.
@@ -70,8 +83,12 @@ pub fn write_poses(section: &[u8], writer: &mut Writer<'_>) {
 
 pub(super) const WRITES: &str = "a writer refuses nothing";
 
-/// Reads what follows the link's part of a datagram; `None` if there is no body. An error spoils the whole body.
-pub fn read_body(mut reader: Reader<'_>, context: &BodyContext<'_>) -> Result<Option<Body>, WireError> {
+/// Reads what follows the link's part of a datagram; `None` if there is no body. An error spoils
+/// the whole body.
+pub fn read_body(
+    mut reader: Reader<'_>,
+    context: &BodyContext<'_>,
+) -> Result<Option<Body>, WireError> {
     if reader.remaining_bits() < 8 {
         return Ok(None); // The padding of the datagram.
     }
@@ -83,7 +100,11 @@ pub fn read_body(mut reader: Reader<'_>, context: &BodyContext<'_>) -> Result<Op
 
 impl Body {
     /// Reads, writes or measures stamp and records; the pose section is not part of this.
-    pub fn wire<C: Coder>(&mut self, context: &BodyContext<'_>, coder: &mut C) -> Result<(), WireError> {
+    pub fn wire<C: Coder>(
+        &mut self,
+        context: &BodyContext<'_>,
+        coder: &mut C,
+    ) -> Result<(), WireError> {
         let mut low = u64::from(low_bits(self.stamp));
         coder.bits(&mut low, STAMP_BITS)?;
         if C::READS {
@@ -99,7 +120,11 @@ impl Body {
     }
 }
 
-fn read_records(stamp: GameTime, context: &BodyContext<'_>, coder: &mut impl Coder) -> Result<Vec<Record>, WireError> {
+fn read_records(
+    stamp: GameTime,
+    context: &BodyContext<'_>,
+    coder: &mut impl Coder,
+) -> Result<Vec<Record>, WireError> {
     let mut records = Vec::new();
     loop {
         let mut more = false;
@@ -125,7 +150,11 @@ pub fn nearest(low: u32, near: GameTime) -> GameTime {
     let (period, half) = (LOW + 1, LOW / 2 + 1);
     let ahead = u64::from(low).wrapping_sub(near.millis()) & LOW;
     let millis = near.millis() + ahead;
-    GameTime::from_millis(if ahead >= half && millis >= period { millis - period } else { millis })
+    GameTime::from_millis(if ahead >= half && millis >= period {
+        millis - period
+    } else {
+        millis
+    })
 }
 
 #[cfg(test)]
@@ -144,12 +173,27 @@ mod tests {
         let at = context(&Schema::example(), stamp).horizon(stamp);
         assert_eq!(at, GameTime::from_millis(10_150));
         let path = Component::at_rest(at, Position::on_ground(5.0, 6.0));
-        let enter =
-            Record::Enter { alias: Alias { slot: 1, epoch: 2 }, kind: 1, at, own: false, components: vec![(0, path)] };
-        let body = Body { stamp, records: vec![enter], poses: Vec::new() };
+        let enter = Record::Enter {
+            alias: Alias { slot: 1, epoch: 2 },
+            kind: 1,
+            at,
+            own: false,
+            components: vec![(0, path)],
+        };
+        let body = Body {
+            stamp,
+            records: vec![enter],
+            poses: Vec::new(),
+        };
         let bytes = bytes_of(&mut body.clone());
-        let printed = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
-        let documented = include_str!("../message.rs").split('`').find(|text| text.starts_with("10 27 00"));
+        let printed = bytes
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let documented = include_str!("../message.rs")
+            .split('`')
+            .find(|text| text.starts_with("10 27 00"));
         assert_eq!(Some(printed.as_str()), documented);
         assert_eq!(read(&bytes, stamp), Ok(Some(body)));
     }
@@ -163,7 +207,10 @@ mod tests {
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
         let stamp = write_stamp(now, &mut writer);
-        let said = records.iter_mut().map(|record| record.bits(&context, stamp)).sum::<usize>();
+        let said = records
+            .iter_mut()
+            .map(|record| record.bits(&context, stamp))
+            .sum::<usize>();
         for record in &mut records {
             write_record(record, &context, stamp, &mut writer);
         }
@@ -171,7 +218,11 @@ mod tests {
         assert_eq!(writer.bits_written(), said + BODY_OVERHEAD_BITS);
         write_poses(&[7, 0, 9], &mut writer);
         writer.finish();
-        let body = Body { stamp: now.whole_millis(), records: records.into(), poses: vec![7, 0, 9] };
+        let body = Body {
+            stamp: now.whole_millis(),
+            records: records.into(),
+            poses: vec![7, 0, 9],
+        };
         assert_eq!(bytes, bytes_of(&mut body.clone()));
         assert_eq!(read(&bytes, NEAR), Ok(Some(body)));
     }
@@ -181,8 +232,14 @@ mod tests {
         assert_eq!(read(&[], NEAR), Ok(None));
         let mut reader = Reader::new(&[0]);
         reader.skip(1).expect("a bit");
-        assert_eq!(read_body(reader, &context(&Schema::example(), NEAR)), Ok(None));
-        let empty = Body { stamp: NEAR, ..Body::default() };
+        assert_eq!(
+            read_body(reader, &context(&Schema::example(), NEAR)),
+            Ok(None)
+        );
+        let empty = Body {
+            stamp: NEAR,
+            ..Body::default()
+        };
         let bytes = bytes_of(&mut empty.clone());
         assert_eq!(bytes.len(), 4);
         assert_eq!(read(&bytes, NEAR), Ok(Some(empty)));
@@ -193,16 +250,36 @@ mod tests {
     fn a_kind_that_the_schema_does_not_have_spoils_the_body() {
         let mut larger = Schema::example();
         larger.kinds.push(larger.kinds[1].clone());
-        let update = |kind| Record::Update { alias: Alias::default(), kind, at: NEAR, components: vec![] };
-        let mut body = Body { stamp: NEAR, records: vec![leave(1), update(2)], poses: Vec::new() };
+        let update = |kind| Record::Update {
+            alias: Alias::default(),
+            kind,
+            at: NEAR,
+            components: vec![],
+        };
+        let mut body = Body {
+            stamp: NEAR,
+            records: vec![leave(1), update(2)],
+            poses: Vec::new(),
+        };
         let mut bytes = Vec::new();
-        body.wire(&context(&larger, NEAR), &mut Writer::new(&mut bytes)).expect(WRITES);
-        assert_eq!(read(&bytes, NEAR), Err(WireError::Unknown { what: "kind", value: 2 }));
+        body.wire(&context(&larger, NEAR), &mut Writer::new(&mut bytes))
+            .expect(WRITES);
+        assert_eq!(
+            read(&bytes, NEAR),
+            Err(WireError::Unknown {
+                what: "kind",
+                value: 2
+            })
+        );
     }
 
     #[test]
     fn ones_between_the_records_and_the_poses_spoil_the_body() {
-        let mut body = Body { stamp: NEAR, records: vec![], poses: vec![1] };
+        let mut body = Body {
+            stamp: NEAR,
+            records: vec![],
+            poses: vec![1],
+        };
         let mut bytes = bytes_of(&mut body);
         assert_eq!(bytes.len(), 5);
         bytes[3] |= 0x80;
@@ -214,7 +291,13 @@ mod tests {
         let hour = 3_600_000;
         for near in [0, 1, hour, (1 << 23) - 1, 1 << 24, 400 * 24 * hour] {
             let back = u64::min(near, (1 << 23) - 1);
-            for millis in [near - back, near - back / 2, near, near + 50, near + (1 << 23) - 1] {
+            for millis in [
+                near - back,
+                near - back / 2,
+                near,
+                near + 50,
+                near + (1 << 23) - 1,
+            ] {
                 let (stamp, near) = (GameTime::from_millis(millis), GameTime::from_millis(near));
                 assert_eq!(nearest(low_bits(stamp), near), stamp, "near {near:?}");
             }
@@ -224,13 +307,17 @@ mod tests {
     }
 
     fn leave(slot: u16) -> Record {
-        Record::Leave { alias: Alias { slot, epoch: 200 }, at: GameTime::from_millis(5_000_150) }
+        Record::Leave {
+            alias: Alias { slot, epoch: 200 },
+            at: GameTime::from_millis(5_000_150),
+        }
     }
 
     fn bytes_of(body: &mut Body) -> Vec<u8> {
         let (mut bytes, schema) = (Vec::new(), Schema::example());
         let mut writer = Writer::new(&mut bytes);
-        body.wire(&context(&schema, body.stamp), &mut writer).expect(WRITES);
+        body.wire(&context(&schema, body.stamp), &mut writer)
+            .expect(WRITES);
         write_poses(&body.poses, &mut writer);
         writer.finish();
         bytes

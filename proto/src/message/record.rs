@@ -1,8 +1,8 @@
 //! What a datagram's body says of one object.
 //!
-//! The bits stand in [`super`]. Each record stands for itself: it says of which kind the object is, so that one of an
-//! object that the client does not (or no longer) know can be passed over. Invariant: components are in ascending order
-//! of their index, each at most once.
+//! The bits stand in [`super`]. Each record stands for itself: it says of which kind the object is,
+//! so that one of an object that the client does not (or no longer) know can be passed over.
+//! Invariant: components are in ascending order of their index, each at most once.
 
 use super::body::{BodyContext, WRITES};
 use super::wire_variant;
@@ -58,7 +58,8 @@ pub enum Record {
 /// When inputs take effect. Whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// All that were sampled up to then, as the client told the time, unless an earlier effect covers them ...
+    /// All that were sampled up to then, as the client told the time, unless an earlier effect
+    /// covers them ...
     pub at: GameTime,
     /// ... take effect then.
     pub effect: GameTime,
@@ -66,7 +67,10 @@ pub struct Effect {
 
 impl Default for Record {
     fn default() -> Self {
-        Self::Leave { alias: Alias::default(), at: GameTime::ZERO }
+        Self::Leave {
+            alias: Alias::default(),
+            at: GameTime::ZERO,
+        }
     }
 }
 
@@ -74,7 +78,9 @@ impl Record {
     /// The object's name, if it is about one.
     pub const fn alias(&self) -> Option<Alias> {
         match self {
-            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => Some(*alias),
+            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => {
+                Some(*alias)
+            }
             Self::Effects(_) => None,
         }
     }
@@ -90,7 +96,8 @@ impl Record {
     /// How many bits a body grows by this: the record and the flag before it.
     pub fn bits(&mut self, context: &BodyContext<'_>, stamp: GameTime) -> usize {
         let mut measure = Measure::new();
-        self.wire(context, stamp, &mut measure).expect("a measure refuses nothing");
+        self.wire(context, stamp, &mut measure)
+            .expect("a measure refuses nothing");
         1 + measure.bits()
     }
 
@@ -104,14 +111,32 @@ impl Record {
         stamp: GameTime,
         coder: &mut C,
     ) -> Result<(), WireError> {
-        wire_variant(self, coder, RECORD_BITS, "record", Self::variant, Self::blank)?;
+        wire_variant(
+            self,
+            coder,
+            RECORD_BITS,
+            "record",
+            Self::variant,
+            Self::blank,
+        )?;
         match self {
-            Self::Enter { alias, kind, at, own, components } => {
+            Self::Enter {
+                alias,
+                kind,
+                at,
+                own,
+                components,
+            } => {
                 let kind = wire_head(alias, kind, at, context, stamp, coder)?;
                 coder.flag(own)?;
                 wire_components(components, kind, stamp, coder)
             }
-            Self::Update { alias, kind, at, components } => {
+            Self::Update {
+                alias,
+                kind,
+                at,
+                components,
+            } => {
                 let kind = wire_head(alias, kind, at, context, stamp, coder)?;
                 wire_components(components, kind, stamp, coder)
             }
@@ -136,8 +161,19 @@ impl Record {
         let alias = Alias { slot: 0, epoch: 0 };
         let (kind, at, own, components) = (0, GameTime::ZERO, false, Vec::new());
         Some(match variant {
-            0 => Self::Enter { alias, kind, at, own, components },
-            1 => Self::Update { alias, kind, at, components },
+            0 => Self::Enter {
+                alias,
+                kind,
+                at,
+                own,
+                components,
+            },
+            1 => Self::Update {
+                alias,
+                kind,
+                at,
+                components,
+            },
             2 => Self::Leave { alias, at },
             3 => Self::Effects(Vec::new()),
             _ => return None,
@@ -175,13 +211,27 @@ fn wire_effects<C: Coder>(
 }
 
 /// A moment before another one: a varint of the milliseconds between, less 1.
-fn wire_before<C: Coder>(time: &mut GameTime, later: GameTime, coder: &mut C) -> Result<(), WireError> {
-    let latest = later.millis().checked_sub(1).ok_or(WireError::OutOfRange { what: "time of an effect" })?;
-    let mut before = if C::READS { 0 } else { latest.checked_sub(time.millis()).expect("effects in order of time") };
+fn wire_before<C: Coder>(
+    time: &mut GameTime,
+    later: GameTime,
+    coder: &mut C,
+) -> Result<(), WireError> {
+    let latest = later.millis().checked_sub(1).ok_or(WireError::OutOfRange {
+        what: "time of an effect",
+    })?;
+    let mut before = if C::READS {
+        0
+    } else {
+        latest
+            .checked_sub(time.millis())
+            .expect("effects in order of time")
+    };
     coder.varint(&mut before)?;
     if C::READS {
         let millis = latest.checked_sub(before);
-        *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange { what: "time of an effect" })?);
+        *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange {
+            what: "time of an effect",
+        })?);
     }
     Ok(())
 }
@@ -200,7 +250,10 @@ fn wire_head<'s>(
     coder.bits(&mut index, KIND_BITS)?;
     *kind = index as u8;
     coder.time(at, context.horizon(stamp))?;
-    context.schema.kind(*kind).ok_or(WireError::Unknown { what: "kind", value: index })
+    context.schema.kind(*kind).ok_or(WireError::Unknown {
+        what: "kind",
+        value: index,
+    })
 }
 
 fn wire_components<C: Coder>(
@@ -212,7 +265,9 @@ fn wire_components<C: Coder>(
     let mut mask = mask_of(components);
     coder.bits(&mut mask, kind.components.len() as u32)?;
     if C::READS {
-        let sent = (0..).zip(&kind.components).filter(|(index, _)| mask >> index & 1 == 1);
+        let sent = (0..)
+            .zip(&kind.components)
+            .filter(|(index, _)| mask >> index & 1 == 1);
         components.clear();
         components.extend(sent.map(|(index, spec)| (index, Component::unknown(&spec.codec))));
     }
@@ -223,12 +278,15 @@ fn wire_components<C: Coder>(
 }
 
 fn mask_of(components: &[(u8, Component)]) -> u64 {
-    assert!(components.is_sorted_by(|a, b| a.0 < b.0), "components in order, each once");
+    assert!(
+        components.is_sorted_by(|a, b| a.0 < b.0),
+        "components in order, each once"
+    );
     components.iter().map(|(index, _)| 1 << index).sum()
 }
 
-/// Writes or measures records straight from the components of objects, without copies. What it writes is what
-/// [`Record::wire`] reads; each begins with the bit that says that there is one.
+/// Writes or measures records straight from the components of objects, without copies. What it
+/// writes is what [`Record::wire`] reads; each begins with the bit that says that there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordWriter<'s> {
     /// What both ends know.
@@ -277,7 +335,9 @@ impl RecordWriter<'_> {
     /// A `Leave`.
     pub fn leave(&self, alias: Alias, at: GameTime, coder: &mut impl Coder) {
         coder.flag(&mut true).expect(WRITES);
-        Record::Leave { alias, at }.wire(&self.context, self.stamp, coder).expect(WRITES);
+        Record::Leave { alias, at }
+            .wire(&self.context, self.stamp, coder)
+            .expect(WRITES);
     }
 
     /// The first half of an `Enter`: what differs from client to client.
@@ -291,20 +351,46 @@ impl RecordWriter<'_> {
         self.head(1, head, coder);
     }
 
-    /// The second half of an `Enter` or an `Update`: the same bits for all clients that may know the same.
+    /// The second half of an `Enter` or an `Update`: the same bits for all clients that may know
+    /// the same.
     pub fn parts(&self, kind: u8, parts: &Parts<'_>, coder: &mut impl Coder) {
-        let kind = self.context.schema.kind(kind).expect("a kind of the schema");
-        coder.bits(&mut parts.mask.into(), kind.components.len() as u32).expect(WRITES);
-        let told = (0..).zip(&kind.components).zip(parts.all).filter(|((index, _), _)| parts.mask >> index & 1 == 1);
+        let kind = self
+            .context
+            .schema
+            .kind(kind)
+            .expect("a kind of the schema");
+        coder
+            .bits(&mut parts.mask.into(), kind.components.len() as u32)
+            .expect(WRITES);
+        let told = (0..)
+            .zip(&kind.components)
+            .zip(parts.all)
+            .filter(|((index, _), _)| parts.mask >> index & 1 == 1);
         for ((_, spec), component) in told {
             component.wire_from(&spec.codec, parts.from, self.stamp, coder);
         }
     }
 
     fn head(&self, record: u64, head: &Head, coder: &mut impl Coder) {
-        let Head { mut alias, mut kind, mut at, .. } = *head;
-        coder.flag(&mut true).and_then(|()| coder.bits(&mut { record }, RECORD_BITS)).expect(WRITES);
-        wire_head(&mut alias, &mut kind, &mut at, &self.context, self.stamp, coder).expect(WRITES);
+        let Head {
+            mut alias,
+            mut kind,
+            mut at,
+            ..
+        } = *head;
+        coder
+            .flag(&mut true)
+            .and_then(|()| coder.bits(&mut { record }, RECORD_BITS))
+            .expect(WRITES);
+        wire_head(
+            &mut alias,
+            &mut kind,
+            &mut at,
+            &self.context,
+            self.stamp,
+            coder,
+        )
+        .expect(WRITES);
     }
 }
 
@@ -321,13 +407,28 @@ mod tests {
         for seed in 0..500 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let stamp = GameTime::from_millis(100_000 + rng.u64(..1_000));
-            let writer = RecordWriter { context: context(&schema, stamp), stamp };
+            let writer = RecordWriter {
+                context: context(&schema, stamp),
+                stamp,
+            };
             let kind = rng.u8(..schema.kinds.len() as u8);
             let specs = &schema.kinds[usize::from(kind)].components;
-            let all: Vec<Component> = specs.iter().map(|spec| any_component(&mut rng, &spec.codec)).collect();
-            let head = Head { alias: Alias { slot: 3, epoch: 4 }, kind, at: writer.context.horizon(stamp), own: true };
+            let all: Vec<Component> = specs
+                .iter()
+                .map(|spec| any_component(&mut rng, &spec.codec))
+                .collect();
+            let head = Head {
+                alias: Alias { slot: 3, epoch: 4 },
+                kind,
+                at: writer.context.horizon(stamp),
+                own: true,
+            };
             let mask = rng.u16(..) & ((1_u32 << specs.len()) - 1) as u16;
-            let parts = Parts { all: &all, mask, from: stamp + std::time::Duration::from_millis(rng.u64(..90)) };
+            let parts = Parts {
+                all: &all,
+                mask,
+                from: stamp + std::time::Duration::from_millis(rng.u64(..90)),
+            };
 
             let mut bytes = Vec::new();
             let mut out = Writer::new(&mut bytes);
@@ -345,13 +446,26 @@ mod tests {
             for expected in [0, 1, 2] {
                 let (mut there, mut record) = (false, Record::default());
                 reader.flag(&mut there).expect("what was written");
-                record.wire(&writer.context, stamp, &mut reader).expect("what was written");
-                assert!(there && record.variant() == expected && record.alias() == Some(head.alias), "seed {seed}");
+                record
+                    .wire(&writer.context, stamp, &mut reader)
+                    .expect("what was written");
+                assert!(
+                    there && record.variant() == expected && record.alias() == Some(head.alias),
+                    "seed {seed}"
+                );
                 for (index, component) in record.components() {
                     let sent = &all[usize::from(*index)];
-                    assert_eq!(*component, from_then_on(sent, parts.from).clip(stamp), "seed {seed}");
+                    assert_eq!(
+                        *component,
+                        from_then_on(sent, parts.from).clip(stamp),
+                        "seed {seed}"
+                    );
                 }
-                let told = record.components().iter().map(|(index, _)| 1 << index).sum::<u16>();
+                let told = record
+                    .components()
+                    .iter()
+                    .map(|(index, _)| 1 << index)
+                    .sum::<u16>();
                 assert_eq!(told, if expected == 2 { 0 } else { mask }, "seed {seed}");
             }
         }
@@ -361,8 +475,14 @@ mod tests {
     fn an_effect_takes_a_few_bytes_and_must_lie_in_the_past() {
         let (schema, stamp) = (Schema::example(), GameTime::from_millis(50_000));
         let context = context(&schema, stamp);
-        let effect = Effect { at: GameTime::from_millis(49_930), effect: context.horizon(stamp) };
-        assert_eq!(Record::Effects(vec![effect]).bits(&context, stamp), 1 + 2 + 3 + 10 + 5);
+        let effect = Effect {
+            at: GameTime::from_millis(49_930),
+            effect: context.horizon(stamp),
+        };
+        assert_eq!(
+            Record::Effects(vec![effect]).bits(&context, stamp),
+            1 + 2 + 3 + 10 + 5
+        );
         let mut bytes = Vec::new();
         let mut writer = Writer::new(&mut bytes);
         for (mut bits, width) in [(3, 2), (0, 3)] {
@@ -374,7 +494,10 @@ mod tests {
         writer.finish();
         let mut read = Record::default();
         let refused = Err(WireError::OutOfRange { what: "time" });
-        assert_eq!(read.wire(&context, stamp, &mut Reader::new(&bytes)), refused);
+        assert_eq!(
+            read.wire(&context, stamp, &mut Reader::new(&bytes)),
+            refused
+        );
     }
 
     /// The plain way: the value at `from`, and the points behind it.

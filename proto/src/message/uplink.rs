@@ -1,7 +1,8 @@
 //! The body of a datagram from a client: what it says without waiting for an answer.
 //!
-//! The bits stand in [`super`]. Nothing here is repeated by the link: the next one says it anew. What must not get lost, the
-//! changes of the controls, is said in each until one of them is known to have arrived.
+//! The bits stand in [`super`]. Nothing here is repeated by the link: the next one says it anew.
+//! What must not get lost, the changes of the controls, is said in each until one of them is known
+//! to have arrived.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use crate::keymap::{CONTROLS, Keymap, Sample};
 use crate::time::GameTime;
 use crate::wire::{Coder, Reader, Wire, WireError};
 
-/// Changes of the controls in one datagram, at most: at 20 a second, what a player does in one and a half seconds.
+/// Changes of the controls in one datagram, at most: at 20 a second, what a player does in one and
+/// a half seconds.
 pub const MAX_CHANGES: usize = 31;
 /// How long before the sample the oldest of them may lie.
 pub const MAX_CHANGE_AGE: Duration = Duration::from_millis(MAX_AGE_MS);
@@ -24,12 +26,14 @@ pub struct Uplink {
     pub report: Option<Report>,
     /// The controls.
     pub input: Option<Input>,
-    /// The low 16 bits of the number of the newest datagram whose poses could not be read, for want of a base. It is said in each
-    /// datagram until a section names no acked set, or only datagrams that came after that one.
+    /// The low 16 bits of the number of the newest datagram whose poses could not be read, for want
+    /// of a base. It is said in each datagram until a section names no acked set, or only datagrams
+    /// that came after that one.
     pub lost_track: Option<u16>,
 }
 
-/// How much of what a client was told came after it took effect. Counts events and updates since the join.
+/// How much of what a client was told came after it took effect. Counts events and updates since
+/// the join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Events and updates that arrived.
@@ -38,7 +42,8 @@ pub struct Report {
     pub late: u64,
 }
 
-/// The controls at a moment, and how they came to be so: the changes of which the client does not know that they have arrived.
+/// The controls at a moment, and how they came to be so: the changes of which the client does not
+/// know that they have arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     /// Held down then.
@@ -61,15 +66,23 @@ struct Change {
 impl Input {
     /// These controls, held at `now`, and nothing else to tell.
     pub fn new(keys: Keymap, now: GameTime) -> Self {
-        Self { keys, at: low_bits(now), changes: Vec::new() }
+        Self {
+            keys,
+            at: low_bits(now),
+            changes: Vec::new(),
+        }
     }
 
-    /// The newest of `samples` is what is held at `now`; each of them is a change, oldest first, and before the first one
-    /// `base` was held. Such as change nothing are left out.
+    /// The newest of `samples` is what is held at `now`; each of them is a change, oldest first,
+    /// and before the first one `base` was held. Such as change nothing are left out.
     ///
     /// # Panics
     /// When they are too many, too old or not in order, in whole milliseconds: our bug.
-    pub fn with_changes(now: GameTime, base: Keymap, samples: impl IntoIterator<Item = Sample>) -> Self {
+    pub fn with_changes(
+        now: GameTime,
+        base: Keymap,
+        samples: impl IntoIterator<Item = Sample>,
+    ) -> Self {
         let (mut keys, mut changes) = (base, Vec::new());
         for sample in samples {
             let toggled = Keymap(keys.0 ^ sample.keys.0);
@@ -78,15 +91,30 @@ impl Input {
                 keys = sample.keys;
             }
         }
-        assert!(changes.is_sorted_by(|earlier, later| earlier.0 < later.0), "samples in the order of their times");
+        assert!(
+            changes.is_sorted_by(|earlier, later| earlier.0 < later.0),
+            "samples in the order of their times"
+        );
         let mut later = now.millis();
         let before = |(at, toggled): &(u64, Keymap)| {
-            let before_ms = std::mem::replace(&mut later, *at).checked_sub(*at).expect("samples of the past");
-            Change { before_ms, toggled: *toggled }
+            let before_ms = std::mem::replace(&mut later, *at)
+                .checked_sub(*at)
+                .expect("samples of the past");
+            Change {
+                before_ms,
+                toggled: *toggled,
+            }
         };
         let changes: Vec<Change> = changes.iter().rev().map(before).collect();
-        assert!(changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS, "few changes, and new ones");
-        Self { keys, at: low_bits(now), changes }
+        assert!(
+            changes.len() <= MAX_CHANGES && now.millis() - later <= MAX_AGE_MS,
+            "few changes, and new ones"
+        );
+        Self {
+            keys,
+            at: low_bits(now),
+            changes,
+        }
     }
 
     /// Whether it tells of changes.
@@ -99,12 +127,22 @@ impl Input {
         nearest(self.at, near)
     }
 
-    /// The changes, oldest first, and behind them what is held now: the same as the newest change, or later than it. `near` as in
-    /// [`Input::at`].
+    /// The changes, oldest first, and behind them what is held now: the same as the newest change,
+    /// or later than it. `near` as in [`Input::at`].
     pub fn samples(&self, near: GameTime) -> impl Iterator<Item = Sample> {
-        let newest = Sample { at: self.at(near), keys: self.keys };
-        let mut age_ms = self.changes.iter().map(|change| change.before_ms).sum::<u64>();
-        let mut keys = self.changes.iter().fold(self.keys, |keys, change| Keymap(keys.0 ^ change.toggled.0));
+        let newest = Sample {
+            at: self.at(near),
+            keys: self.keys,
+        };
+        let mut age_ms = self
+            .changes
+            .iter()
+            .map(|change| change.before_ms)
+            .sum::<u64>();
+        let mut keys = self
+            .changes
+            .iter()
+            .fold(self.keys, |keys, change| Keymap(keys.0 ^ change.toggled.0));
         let changes = self.changes.iter().rev().map(move |change| {
             keys.0 ^= change.toggled.0;
             let at = newest.at.saturating_sub(Duration::from_millis(age_ms));
@@ -127,9 +165,12 @@ impl Uplink {
         *self == Self::default()
     }
 
-    /// Whether it should be acknowledged: what only repeats which controls are held is out of date before it could be sent again.
+    /// Whether it should be acknowledged: what only repeats which controls are held is out of date
+    /// before it could be sent again.
     pub fn asks_for_ack(&self) -> bool {
-        self.report.is_some() || self.lost_track.is_some() || self.input.as_ref().is_some_and(Input::has_changes)
+        self.report.is_some()
+            || self.lost_track.is_some()
+            || self.input.as_ref().is_some_and(Input::has_changes)
     }
 }
 
@@ -173,13 +214,20 @@ impl Wire for Input {
             least_ms = 1;
             // Two numbers below 2^64, of which the first one is below 2^16.
             age_ms = change.before_ms.saturating_add(age_ms);
-            if age_ms > MAX_AGE_MS { Err(WireError::OutOfRange { what: "age of a change" }) } else { Ok(()) }
+            if age_ms > MAX_AGE_MS {
+                Err(WireError::OutOfRange {
+                    what: "age of a change",
+                })
+            } else {
+                Ok(())
+            }
         })
     }
 }
 
 impl Change {
-    /// Its time, a varint counted from `least_ms`; a flag and 5 bits if there is one control, or a flag and all of them.
+    /// Its time, a varint counted from `least_ms`; a flag and 5 bits if there is one control, or a
+    /// flag and all of them.
     fn wire<C: Coder>(&mut self, coder: &mut C, least_ms: u64) -> Result<(), WireError> {
         let mut more_ms = self.before_ms.saturating_sub(least_ms);
         coder.varint(&mut more_ms)?;
@@ -189,7 +237,13 @@ impl Change {
         if several {
             wire_keys(&mut self.toggled, coder)?;
             let there = self.toggled.0.count_ones() > 1;
-            return if there { Ok(()) } else { Err(WireError::OutOfRange { what: "change of controls" }) };
+            return if there {
+                Ok(())
+            } else {
+                Err(WireError::OutOfRange {
+                    what: "change of controls",
+                })
+            };
         }
         let mut control = i64::from(self.toggled.0.trailing_zeros());
         coder.bounded(&mut control, 0, i64::from(CONTROLS) - 1)?;
@@ -223,11 +277,17 @@ mod tests {
     #[test]
     fn a_steady_input_takes_six_bytes_and_a_change_two_more() {
         let now = GameTime::from_millis(123_456_789);
-        let mut uplink = Uplink { input: Some(Input::new(Keymap(0b1_0100), now)), ..Uplink::default() };
+        let mut uplink = Uplink {
+            input: Some(Input::new(Keymap(0b1_0100), now)),
+            ..Uplink::default()
+        };
         assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5);
         assert_eq!(encode(&mut uplink).len(), 6);
         assert!(!uplink.asks_for_ack() && !uplink.is_empty());
-        let change = Sample { at: now.saturating_sub(Duration::from_millis(50)), keys: Keymap(0b1_0100) };
+        let change = Sample {
+            at: now.saturating_sub(Duration::from_millis(50)),
+            keys: Keymap(0b1_0100),
+        };
         uplink.input = Some(Input::with_changes(now, Keymap(0b1_0000), [change]));
         assert_eq!(measure(&mut uplink), 3 + 24 + 10 + 5 + 10 + 6);
         assert!(uplink.asks_for_ack());
@@ -241,41 +301,90 @@ mod tests {
             let (mut at, mut keys, mut samples) = (100_000 + rng.u64(..100_000), base, Vec::new());
             for _ in 0..rng.usize(..=MAX_CHANGES) {
                 at += rng.u64(1..2_000);
-                keys.0 ^= if rng.bool() { 1 << rng.u32(..32) } else { rng.u32(1..) };
-                samples.push(Sample { at: GameTime::from_millis(at), keys });
+                keys.0 ^= if rng.bool() {
+                    1 << rng.u32(..32)
+                } else {
+                    rng.u32(1..)
+                };
+                samples.push(Sample {
+                    at: GameTime::from_millis(at),
+                    keys,
+                });
             }
             let now = GameTime::from_millis(at + if rng.bool() { 0 } else { rng.u64(..500) });
-            let read: Input = decode(&encode(&mut Input::with_changes(now, base, samples.clone()))).expect("ours");
+            let read: Input = decode(&encode(&mut Input::with_changes(
+                now,
+                base,
+                samples.clone(),
+            )))
+            .expect("ours");
             samples.push(Sample { at: now, keys });
             let near = now + Duration::from_secs(rng.u64(..3_600));
-            assert_eq!(read.samples(near).collect::<Vec<_>>(), samples, "seed {seed}");
+            assert_eq!(
+                read.samples(near).collect::<Vec<_>>(),
+                samples,
+                "seed {seed}"
+            );
         }
     }
 
     #[test]
     fn a_change_that_changes_nothing_is_not_told() {
         let at = GameTime::from_millis;
-        let samples = [(10, 1), (20, 1), (30, 0), (40, 0)].map(|(ms, keys)| Sample { at: at(ms), keys: Keymap(keys) });
+        let samples = [(10, 1), (20, 1), (30, 0), (40, 0)].map(|(ms, keys)| Sample {
+            at: at(ms),
+            keys: Keymap(keys),
+        });
         let input = Input::with_changes(at(45), Keymap(1), samples);
-        let told = [(30, 0), (45, 0)].map(|(ms, keys)| Sample { at: at(ms), keys: Keymap(keys) });
+        let told = [(30, 0), (45, 0)].map(|(ms, keys)| Sample {
+            at: at(ms),
+            keys: Keymap(keys),
+        });
         assert_eq!(input.samples(at(45)).collect::<Vec<_>>(), told);
     }
 
     #[test]
     fn changes_of_another_age_are_refused() {
-        let mut input =
-            Input { changes: vec![Change { before_ms: MAX_AGE_MS, toggled: Keymap(1) }], ..Input::default() };
+        let mut input = Input {
+            changes: vec![Change {
+                before_ms: MAX_AGE_MS,
+                toggled: Keymap(1),
+            }],
+            ..Input::default()
+        };
         assert_eq!(decode(&encode(&mut input)), Ok(input.clone()));
-        let (mut bytes, mut more) = (Vec::new(), Input { changes: vec![input.changes[0]; 2], ..input });
+        let (mut bytes, mut more) = (
+            Vec::new(),
+            Input {
+                changes: vec![input.changes[0]; 2],
+                ..input
+            },
+        );
         let mut writer = crate::wire::Writer::new(&mut bytes);
-        assert_eq!(more.wire(&mut writer), Err(WireError::OutOfRange { what: "age of a change" }));
+        assert_eq!(
+            more.wire(&mut writer),
+            Err(WireError::OutOfRange {
+                what: "age of a change"
+            })
+        );
         writer.finish();
-        assert_eq!(decode::<Input>(&bytes), Err(WireError::OutOfRange { what: "age of a change" }));
+        assert_eq!(
+            decode::<Input>(&bytes),
+            Err(WireError::OutOfRange {
+                what: "age of a change"
+            })
+        );
     }
 
     #[test]
     fn a_number_is_the_one_nearest_to_what_the_server_has_sent() {
-        for (number, near) in [(5, 9), (65_530, 65_540), (65_540, 65_530), (1_000_000, 1_010_000), (0, 3)] {
+        for (number, near) in [
+            (5, 9),
+            (65_530, 65_540),
+            (65_540, 65_530),
+            (1_000_000, 1_010_000),
+            (0, 3),
+        ] {
             assert_eq!(nearest_number(number as u16, near), number);
         }
     }

@@ -1,12 +1,14 @@
 //! Random sections for the list of formats ([`crate::wire::formats`]).
 //!
-//! Test support. A section is read by what is known of its objects, and ends with its datagram; here each brings a small
-//! world along, and its length.
+//! Test support. A section is read by what is known of its objects, and ends with its datagram;
+//! here each brings a small world along, and its length.
 
 use std::sync::OnceLock;
 
 use super::fine::Scene;
-use super::section::{Bases, Level, Mode, SectionError, SectionHeader, SectionWriter, read_section};
+use super::section::{
+    Bases, Level, Mode, SectionError, SectionHeader, SectionWriter, read_section,
+};
 use super::{AckedSet, Entry, Kept, MAX_LAG, MotionFormat, Pose, PoseFormat, Turning, code};
 use crate::message::example::any_pose;
 use crate::time::GameTime;
@@ -25,7 +27,10 @@ pub(crate) struct ExampleHeader(SectionHeader);
 
 impl Default for ExampleHeader {
     fn default() -> Self {
-        Self(SectionHeader { number: NUMBER, ..SectionHeader::default() })
+        Self(SectionHeader {
+            number: NUMBER,
+            ..SectionHeader::default()
+        })
     }
 }
 
@@ -43,9 +48,20 @@ impl Example for ExampleHeader {
             2 => (1 << rng.u8(..32)) - 1,
             _ => rng.u32(..),
         };
-        let acked = rng.bool().then(|| AckedSet { newest: NUMBER - rng.u64(1..=MAX_LAG), mask });
-        let level = if rng.bool() { Level::Fine } else { Level::Shared };
-        Self(SectionHeader { level, number: NUMBER, acked })
+        let acked = rng.bool().then(|| AckedSet {
+            newest: NUMBER - rng.u64(1..=MAX_LAG),
+            mask,
+        });
+        let level = if rng.bool() {
+            Level::Fine
+        } else {
+            Level::Shared
+        };
+        Self(SectionHeader {
+            level,
+            number: NUMBER,
+            acked,
+        })
     }
 }
 
@@ -69,7 +85,10 @@ impl<const FINE: bool> ExampleSection<FINE> {
                 Ok(_) => {}
                 Err(SectionError::Wire(error)) => return Err(error),
                 Err(SectionError::LostTrack { slot }) => {
-                    return Err(WireError::Unknown { what: "base of a pose", value: slot.into() });
+                    return Err(WireError::Unknown {
+                        what: "base of a pose",
+                        value: slot.into(),
+                    });
                 }
             }
         }
@@ -79,7 +98,11 @@ impl<const FINE: bool> ExampleSection<FINE> {
     fn section(&self) -> Vec<u8> {
         let (mut bytes, mut scene) = (Vec::new(), Scene::default());
         let level = if FINE { Level::Fine } else { Level::Shared };
-        let header = SectionHeader { level, number: NUMBER, acked: Some(ACKED) };
+        let header = SectionHeader {
+            level,
+            number: NUMBER,
+            acked: Some(ACKED),
+        };
         let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
         for (slot, pose) in &self.0 {
             let (format, kept) = known().object(*slot).expect("a known slot");
@@ -117,14 +140,19 @@ impl<const FINE: bool> Example for ExampleSection<FINE> {
     }
 }
 
-const ACKED: AckedSet = AckedSet { newest: NUMBER - 2, mask: 0xffff_fff5 };
+const ACKED: AckedSet = AckedSet {
+    newest: NUMBER - 2,
+    mask: 0xffff_fff5,
+};
 
 /// What is known of the objects that sections speak of.
 struct World(Vec<(PoseFormat, Kept)>);
 
 impl Bases for World {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
-        self.0.get(usize::from(slot)).map(|(format, kept)| (format, kept))
+        self.0
+            .get(usize::from(slot))
+            .map(|(format, kept)| (format, kept))
     }
 }
 
@@ -134,11 +162,21 @@ fn known() -> &'static World {
     WORLD.get_or_init(|| {
         let mut rng = fastrand::Rng::with_seed(1);
         let object = |slot: u16| {
-            let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed][usize::from(slot) % 3];
-            let format =
-                PoseFormat { per_metre: [100, 512][usize::from(slot) % 2], turn, motion: motion_of(slot, turn) };
+            let turn = [
+                Turning::Yaw { bits: 8 },
+                Turning::Free { bits: 9 },
+                Turning::Fixed,
+            ][usize::from(slot) % 3];
+            let format = PoseFormat {
+                per_metre: [100, 512][usize::from(slot) % 2],
+                turn,
+                motion: motion_of(slot, turn),
+            };
             let mut kept = Kept::new(0);
-            let mut pose = Pose { at: [5_000, 4_000, 100], ..any_pose(&mut rng, format) };
+            let mut pose = Pose {
+                at: [5_000, 4_000, 100],
+                ..any_pose(&mut rng, format)
+            };
             let backs = match slot % 4 {
                 0 => Vec::new(),
                 1 => vec![300],
@@ -147,7 +185,11 @@ fn known() -> &'static World {
             for back in backs {
                 pose = any_step(&mut rng, format, &pose);
                 let stamp = GameTime::from_millis(STAMP.millis() - 50 * back);
-                kept.note(Entry { number: NUMBER - back, stamp, pose });
+                kept.note(Entry {
+                    number: NUMBER - back,
+                    stamp,
+                    pose,
+                });
             }
             (format, kept)
         };
@@ -158,7 +200,10 @@ fn known() -> &'static World {
 /// Of what can have a motion, every other one tells it.
 fn motion_of(slot: u16, turn: Turning) -> Option<MotionFormat> {
     let can = !matches!(turn, Turning::Yaw { .. });
-    (can && slot % 2 == 1).then_some(MotionFormat { linear: 128, angular: 64 })
+    (can && slot % 2 == 1).then_some(MotionFormat {
+        linear: 128,
+        angular: 64,
+    })
 }
 
 /// A pose near to another one, or at rest, or anywhere.
@@ -168,9 +213,22 @@ fn any_step(rng: &mut fastrand::Rng, format: PoseFormat, from: &Pose) -> Pose {
     match rng.u8(..8) {
         0 => *from,
         // No farther than half the grid, which is as far as a step may lead.
-        1 => Pose { at: anywhere.at.map(|at| at / 4), ..anywhere },
-        2 => Pose { at: step, turn: anywhere.turn, motion: anywhere.motion, flag: anywhere.flag, ..*from },
-        3..5 => Pose { at: step, turn: anywhere.turn, ..*from },
+        1 => Pose {
+            at: anywhere.at.map(|at| at / 4),
+            ..anywhere
+        },
+        2 => Pose {
+            at: step,
+            turn: anywhere.turn,
+            motion: anywhere.motion,
+            flag: anywhere.flag,
+            ..*from
+        },
+        3..5 => Pose {
+            at: step,
+            turn: anywhere.turn,
+            ..*from
+        },
         _ => Pose { at: step, ..*from },
     }
 }

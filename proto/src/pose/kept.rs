@@ -1,21 +1,25 @@
 //! Which earlier poses of an object both ends know, and which one is the base of the next.
 //!
-//! The receiver notes each pose with the number of the datagram that brought it. A datagram with poses names an
-//! [`AckedSet`]: the datagrams of which the sender knows that they arrived. The base of an object is its pose in the newest
-//! of them that carried one; so both ends find the same without a word about it, and it is no harm that the receiver knows
-//! more than the sender has heard of.
+//! The receiver notes each pose with the number of the datagram that brought it. A datagram with
+//! poses names an [`AckedSet`]: the datagrams of which the sender knows that they arrived. The base
+//! of an object is its pose in the newest of them that carried one; so both ends find the same
+//! without a word about it, and it is no harm that the receiver knows more than the sender has
+//! heard of.
 //!
 //! Numbers are those of datagrams, unwrapped ([`crate::link`]): they never start over.
 //!
 //! Invariants:
-//! 1. What a sender may name is still there: entries of the last [`KEPT_DATAGRAMS`] datagrams and the newest older one. A
-//!    sender names no set that lies more than [`MAX_LAG`] back, so its window ends before the entries do.
-//! 2. The entries of a slot's earlier tenant stay until they are too old, so that its late poses can be read; but they are
-//!    no news of the new tenant ([`Kept::admits`]). A base is never a pose of another tenant, since a sender codes the first
-//!    pose only when an `Enter` of the tenant has been acknowledged, which is an entry as well.
+//! 1. What a sender may name is still there: entries of the last [`KEPT_DATAGRAMS`] datagrams and
+//!    the newest older one. A sender names no set that lies more than [`MAX_LAG`] back, so its
+//!    window ends before the entries do.
+//! 2. The entries of a slot's earlier tenant stay until they are too old, so that its late poses
+//!    can be read; but they are no news of the new tenant ([`Kept::admits`]). A base is never a
+//!    pose of another tenant, since a sender codes the first pose only when an `Enter` of the
+//!    tenant has been acknowledged, which is an entry as well.
 //!
-//! Bound: [`KEPT_DATAGRAMS`] + 1 entries of 40 bytes an object; [`Kept::prune`] brings it to what came within a round trip
-//! and 64 datagrams. Source: reference 002 (delta compression against acknowledged bases).
+//! Bound: [`KEPT_DATAGRAMS`] + 1 entries of 40 bytes an object; [`Kept::prune`] brings it to what
+//! came within a round trip and 64 datagrams. Source: reference 002 (delta compression against
+//! acknowledged bases).
 
 use super::Pose;
 use crate::time::GameTime;
@@ -53,10 +57,15 @@ impl AckedSet {
         self.newest.saturating_sub(WINDOW)
     }
 
-    /// Those of them that came after `number`, if there are any: what is left when all up to it have lost their worth.
+    /// Those of them that came after `number`, if there are any: what is left when all up to it
+    /// have lost their worth.
     pub fn after(self, number: u64) -> Option<Self> {
         let back = self.newest.checked_sub(number).filter(|back| *back > 0)?;
-        let mask = if back > WINDOW { self.mask } else { self.mask & ((1_u64 << (back - 1)) - 1) as u32 };
+        let mask = if back > WINDOW {
+            self.mask
+        } else {
+            self.mask & ((1_u64 << (back - 1)) - 1) as u32
+        };
         Some(Self { mask, ..self })
     }
 
@@ -65,8 +74,9 @@ impl AckedSet {
         self.newest < number && number - self.newest <= MAX_LAG
     }
 
-    /// Reads, writes or measures the mask: 1 bit, all are set; else 2 bits and 0, all but one, its index in 5 bits; 1, all
-    /// below an index of 5 bits and none from it on; 2, the mask in 32 bits.
+    /// Reads, writes or measures the mask: 1 bit, all are set; else 2 bits and 0, all but one, its
+    /// index in 5 bits; 1, all below an index of 5 bits and none from it on; 2, the mask in 32
+    /// bits.
     pub(super) fn wire_mask<C: Coder>(&mut self, coder: &mut C) -> Result<(), WireError> {
         let sent = Shape::of(self.mask);
         let mut all = sent == Shape::All;
@@ -91,7 +101,11 @@ impl AckedSet {
         }
         // Each mask has one encoding.
         let shortest = Shape::of(self.mask) as u64 == shape;
-        if shortest { Ok(()) } else { Err(WireError::OutOfRange { what: "acked set" }) }
+        if shortest {
+            Ok(())
+        } else {
+            Err(WireError::OutOfRange { what: "acked set" })
+        }
     }
 }
 
@@ -137,17 +151,21 @@ pub struct Kept {
     since: [u64; TENANTS],
 }
 
-/// Tenants of a slot whose poses may still be used: a slot is given away anew only when a `Leave` has been acknowledged,
-/// which takes a round trip.
+/// Tenants of a slot whose poses may still be used: a slot is given away anew only when a `Leave`
+/// has been acknowledged, which takes a round trip.
 const TENANTS: usize = 3;
 
 impl Kept {
     /// Nothing is known yet of an object that an `Enter` in datagram `number` has introduced.
     pub const fn new(number: u64) -> Self {
-        Self { entries: Vec::new(), since: [number, 0, 0] }
+        Self {
+            entries: Vec::new(),
+            since: [number, 0, 0],
+        }
     }
 
-    /// The slot has a new tenant of the same format, which an `Enter` in datagram `number` has introduced.
+    /// The slot has a new tenant of the same format, which an `Enter` in datagram `number` has
+    /// introduced.
     pub fn restart(&mut self, number: u64) {
         self.since.rotate_right(1);
         self.since[0] = number;
@@ -158,11 +176,15 @@ impl Kept {
         number >= self.since[0]
     }
 
-    /// Adds a pose of the present tenant, also one that comes late; what is too old to be a base is dropped.
+    /// Adds a pose of the present tenant, also one that comes late; what is too old to be a base is
+    /// dropped.
     pub fn note(&mut self, entry: Entry) {
         // An `Enter` may be told more than once, and the first telling arrive last.
         self.since[0] = self.since[0].min(entry.number);
-        match self.entries.binary_search_by_key(&entry.number, |entry| entry.number) {
+        match self
+            .entries
+            .binary_search_by_key(&entry.number, |entry| entry.number)
+        {
             Ok(index) => self.entries[index] = entry,
             Err(index) => self.entries.insert(index, entry),
         }
@@ -170,28 +192,44 @@ impl Kept {
         self.drop_before(newest.saturating_sub(KEPT_DATAGRAMS - 1));
     }
 
-    /// Drops what no sender that has named `acked` can use any more. A datagram before the one that named it may come in later, with a
-    /// set as far back as a sender may name one: what that takes is kept.
+    /// Drops what no sender that has named `acked` can use any more. A datagram before the one that
+    /// named it may come in later, with a set as far back as a sender may name one: what that takes
+    /// is kept.
     pub fn prune(&mut self, acked: &AckedSet) {
         self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_LAG));
     }
 
     /// The base of mode [`Window`](super::Mode::Window).
     pub fn base(&self, acked: &AckedSet) -> Option<&Entry> {
-        self.entries.iter().rev().find(|entry| acked.contains(entry.number))
+        self.entries
+            .iter()
+            .rev()
+            .find(|entry| acked.contains(entry.number))
     }
 
     /// The base of mode [`Old`](super::Mode::Old): the newest before datagram `window_start`.
     pub fn older_than(&self, window_start: u64) -> Option<&Entry> {
-        self.entries.iter().rev().find(|entry| entry.number < window_start)
+        self.entries
+            .iter()
+            .rev()
+            .find(|entry| entry.number < window_start)
     }
 
-    /// All poses in the acked set of the tenant whose pose is the [base](Self::base), the newest first; clears `out` before.
+    /// All poses in the acked set of the tenant whose pose is the [base](Self::base), the newest
+    /// first; clears `out` before.
     pub fn history(&self, acked: &AckedSet, out: &mut Vec<(GameTime, Pose)>) {
         out.clear();
         let Some(base) = self.base(acked) else { return };
-        let since = self.since.into_iter().find(|since| *since <= base.number).unwrap_or(0);
-        let known = self.entries.iter().rev().filter(|entry| entry.number >= since && acked.contains(entry.number));
+        let since = self
+            .since
+            .into_iter()
+            .find(|since| *since <= base.number)
+            .unwrap_or(0);
+        let known = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|entry| entry.number >= since && acked.contains(entry.number));
         out.extend(known.map(|entry| (entry.stamp, entry.pose)));
     }
 
@@ -224,36 +262,69 @@ mod tests {
 
     #[test]
     fn a_set_holds_the_newest_and_those_of_its_mask() {
-        let acked = AckedSet { newest: 100, mask: 0b1000_0101 };
+        let acked = AckedSet {
+            newest: 100,
+            mask: 0b1000_0101,
+        };
         let held: Vec<u64> = (0..200).filter(|number| acked.contains(*number)).collect();
         assert_eq!(held, [92, 97, 99, 100]);
-        assert!(AckedSet { newest: 3, mask: u32::MAX }.contains(0));
-        let all = AckedSet { newest: 100, mask: u32::MAX };
+        assert!(
+            AckedSet {
+                newest: 3,
+                mask: u32::MAX
+            }
+            .contains(0)
+        );
+        let all = AckedSet {
+            newest: 100,
+            mask: u32::MAX,
+        };
         assert!(all.contains(68) && !all.contains(67));
         assert_eq!(all.window_start(), 68);
     }
 
     #[test]
     fn what_lost_its_worth_is_taken_out_of_a_set() {
-        let acked = AckedSet { newest: 100, mask: u32::MAX };
+        let acked = AckedSet {
+            newest: 100,
+            mask: u32::MAX,
+        };
         for number in 0..110 {
-            let left: Vec<u64> = (0..=100).filter(|n| acked.contains(*n) && *n > number).collect();
+            let left: Vec<u64> = (0..=100)
+                .filter(|n| acked.contains(*n) && *n > number)
+                .collect();
             let after = acked.after(number);
-            let held: Vec<u64> = (0..=100).filter(|n| after.is_some_and(|after| after.contains(*n))).collect();
+            let held: Vec<u64> = (0..=100)
+                .filter(|n| after.is_some_and(|after| after.contains(*n)))
+                .collect();
             assert_eq!(held, left, "{number}");
         }
     }
 
     #[test]
     fn a_mask_without_holes_takes_one_bit() {
-        for (mask, bits) in [(u32::MAX, 1), (u32::MAX - 4, 8), (0b111, 8), (0, 8), (u32::MAX >> 1, 8), (0b101, 35)] {
+        for (mask, bits) in [
+            (u32::MAX, 1),
+            (u32::MAX - 4, 8),
+            (0b111, 8),
+            (0, 8),
+            (u32::MAX >> 1, 8),
+            (0b101, 35),
+        ] {
             let mut acked = AckedSet { newest: 100, mask };
             let mut measure = Measure::new();
-            acked.wire_mask(&mut measure).expect("a measure refuses nothing");
+            acked
+                .wire_mask(&mut measure)
+                .expect("a measure refuses nothing");
             assert_eq!(measure.bits(), bits, "{mask:b}");
             let mut bytes = Vec::new();
-            acked.wire_mask(&mut Writer::new(&mut bytes)).expect("a writer refuses nothing");
-            let mut read = AckedSet { newest: 100, mask: 0 };
+            acked
+                .wire_mask(&mut Writer::new(&mut bytes))
+                .expect("a writer refuses nothing");
+            let mut read = AckedSet {
+                newest: 100,
+                mask: 0,
+            };
             assert_eq!(read.wire_mask(&mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, acked);
         }
@@ -265,16 +336,38 @@ mod tests {
         for number in [50, 3, 40, 60, 45] {
             kept.note(entry(number));
         }
-        let base = |newest, mask| kept.base(&AckedSet { newest, mask }).map(|entry| entry.number);
+        let base = |newest, mask| {
+            kept.base(&AckedSet { newest, mask })
+                .map(|entry| entry.number)
+        };
         assert_eq!(base(60, 0), Some(60));
         assert_eq!(base(59, u32::MAX), Some(50));
         assert_eq!(base(59, !(1 << 8)), Some(45));
         assert_eq!(base(59, 0), None);
-        let window_start = AckedSet { newest: 71, mask: 0 }.window_start();
-        assert_eq!(kept.older_than(window_start).map(|entry| entry.number), Some(3));
+        let window_start = AckedSet {
+            newest: 71,
+            mask: 0,
+        }
+        .window_start();
+        assert_eq!(
+            kept.older_than(window_start).map(|entry| entry.number),
+            Some(3)
+        );
         let mut history = Vec::new();
-        kept.history(&AckedSet { newest: 60, mask: u32::MAX }, &mut history);
-        assert_eq!(history.iter().map(|(stamp, _)| stamp.millis()).collect::<Vec<_>>(), [60, 50, 45, 40]);
+        kept.history(
+            &AckedSet {
+                newest: 60,
+                mask: u32::MAX,
+            },
+            &mut history,
+        );
+        assert_eq!(
+            history
+                .iter()
+                .map(|(stamp, _)| stamp.millis())
+                .collect::<Vec<_>>(),
+            [60, 50, 45, 40]
+        );
     }
 
     #[test]
@@ -286,9 +379,15 @@ mod tests {
         assert_eq!(kept.entries().len(), 3, "{kept:?}");
         assert_eq!(kept.older_than(100).map(|entry| entry.number), Some(3));
         // What a datagram that comes late may name stays.
-        kept.prune(&AckedSet { newest: 190, mask: 0 });
+        kept.prune(&AckedSet {
+            newest: 190,
+            mask: 0,
+        });
         assert_eq!(kept.entries().len(), 3);
-        kept.prune(&AckedSet { newest: 101 + 2 * WINDOW + MAX_LAG, mask: 0 });
+        kept.prune(&AckedSet {
+            newest: 101 + 2 * WINDOW + MAX_LAG,
+            mask: 0,
+        });
         assert_eq!(kept.entries().len(), 2);
         (200..2_000).for_each(|number| kept.note(entry(number)));
         assert_eq!(kept.entries().len() as u64, KEPT_DATAGRAMS + 1);
@@ -301,12 +400,25 @@ mod tests {
         kept.note(entry(8));
         kept.restart(20);
         assert!(!kept.admits(19) && kept.admits(20));
-        assert_eq!(kept.base(&AckedSet { newest: 8, mask: 0 }).map(|entry| entry.number), Some(8));
+        assert_eq!(
+            kept.base(&AckedSet { newest: 8, mask: 0 })
+                .map(|entry| entry.number),
+            Some(8)
+        );
 
         let stamps = |kept: &Kept, newest| {
             let mut history = Vec::new();
-            kept.history(&AckedSet { newest, mask: u32::MAX }, &mut history);
-            history.iter().map(|(stamp, _)| stamp.millis()).collect::<Vec<_>>()
+            kept.history(
+                &AckedSet {
+                    newest,
+                    mask: u32::MAX,
+                },
+                &mut history,
+            );
+            history
+                .iter()
+                .map(|(stamp, _)| stamp.millis())
+                .collect::<Vec<_>>()
         };
         kept.note(entry(20));
         kept.note(entry(25));
@@ -319,6 +431,10 @@ mod tests {
     }
 
     fn entry(number: u64) -> Entry {
-        Entry { number, stamp: GameTime::from_millis(number), pose: Pose::default() }
+        Entry {
+            number,
+            stamp: GameTime::from_millis(number),
+            pose: Pose::default(),
+        }
     }
 }

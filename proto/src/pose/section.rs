@@ -1,37 +1,47 @@
 //! The part of a datagram that carries poses.
 //!
-//! Poses and their bases go in, in ascending order of their slots; bytes come out, up to the end of the datagram, and back.
+//! Poses and their bases go in, in ascending order of their slots; bytes come out, up to the end of
+//! the datagram, and back.
 //!
 //! # Bits
-//! The header, in the words of [`crate::message`]: level, 1 (0 [`Level::Shared`], 1 [`Level::Fine`]); steps back from the
-//! datagram's own number to that of the newest one that is known to have arrived, 6, 0 if none is; if it is not 0, which of the
-//! 32 before that one are known to have arrived: all of them, 1; if not all, shape, 2: 0, all but one, its index, 5; 1, those
-//! below an index, 5; 2, the mask, 32. Bit or index i stands for the one i + 1 before the newest. Zeros up to a
-//! whole byte.
+//! The header, in the words of [`crate::message`]: level, 1 (0 [`Level::Shared`], 1
+//! [`Level::Fine`]); steps back from the datagram's own number to that of the newest one that is
+//! known to have arrived, 6, 0 if none is; if it is not 0, which of the 32 before that one are
+//! known to have arrived: all of them, 1; if not all, shape, 2: 0, all but one, its index, 5; 1,
+//! those below an index, 5; 2, the mask, 32. Bit or index i stands for the one i + 1 before the
+//! newest. Zeros up to a whole byte.
 //!
-//! Behind it one stream of the range coder ([`crate::entropy`]) up to the end of the datagram: for each object, in ascending
-//! order of their slots, its place and then its pose, as [`super::shared`] or [`super::fine`] says; then an end. A place is
-//! 1. bit: the slot is the one behind the last (the first: 0). The probability of 1 begins at 3/4 of 65,536; after a 1 it
-//!    grows by a sixteenth of what it lacks, after a 0 it falls by a sixteenth, and it stays within 2,048 to 64,000;
-//! 2. if that is 0: the length in bits, 1 to 16, of how many slots are left out: one of 17 symbols, of the weights 12, 16, 12, 8, 6, 4, 3, 2
-//!    and nine times 1; then the bits below the highest one, raw. Length 0 is the end;
-//! 3. the mode: window, old or absolute: one of 3 symbols of the weights 250, 3 and 3 if the pose before was of mode window, or this is the first;
-//!    40, 208 and 8 if it was of mode old; 24, 4 and 228 if it was of mode absolute.
+//! Behind it one stream of the range coder ([`crate::entropy`]) up to the end of the datagram: for
+//! each object, in ascending order of their slots, its place and then its pose, as
+//! [`super::shared`] or [`super::fine`] says; then an end. A place is
+//! 1. bit: the slot is the one behind the last (the first: 0). The probability of 1 begins at 3/4
+//!    of 65,536; after a 1 it grows by a sixteenth of what it lacks, after a 0 it falls by a
+//!    sixteenth, and it stays within 2,048 to 64,000;
+//! 2. if that is 0: the length in bits, 1 to 16, of how many slots are left out: one of 17 symbols,
+//!    of the weights 12, 16, 12, 8, 6, 4, 3, 2 and nine times 1; then the bits below the highest
+//!    one, raw. Length 0 is the end;
+//! 3. the mode: window, old or absolute: one of 3 symbols of the weights 250, 3 and 3 if the pose
+//!    before was of mode window, or this is the first; 40, 208 and 8 if it was of mode old; 24, 4
+//!    and 228 if it was of mode absolute.
 //!
-//! How weights become symbols stands in [`super::shared`]. At the fine level, before all places: whether an object is told as the *reference*,
-//! one bit of even chance; if so its slot, a number as [`super::fine`] codes them (middle 0, spread 8), and its pose, whose mode is `Window`:
-//! it is the object that others move with, such as the player's own, and does not stand among the others. An object in mode `Window` is a candidate that is in,
-//! any other is the pose of a newcomer; behind the end of the places there is the end of newcomers.
+//! How weights become symbols stands in [`super::shared`]. At the fine level, before all places:
+//! whether an object is told as the *reference*, one bit of even chance; if so its slot, a number
+//! as [`super::fine`] codes them (middle 0, spread 8), and its pose, whose mode is `Window`: it is
+//! the object that others move with, such as the player's own, and does not stand among the others.
+//! An object in mode `Window` is a candidate that is in, any other is the pose of a newcomer;
+//! behind the end of the places there is the end of newcomers.
 //!
 //! # Bases
-//! Datagrams that are named are the section's acked set. The base of a pose in mode `Window` is the object's pose in the
-//! newest datagram of that set that told one, in a section or in a record; in mode `Old` the newest one that came before the
-//! 33 datagrams that the set can hold; in mode `Absolute` there is none. The fine level uses all poses of the set in mode
-//! `Window`.
+//! Datagrams that are named are the section's acked set. The base of a pose in mode `Window` is the
+//! object's pose in the newest datagram of that set that told one, in a section or in a record; in
+//! mode `Old` the newest one that came before the 33 datagrams that the set can hold; in mode
+//! `Absolute` there is none. The fine level uses all poses of the set in mode `Window`.
 //!
 //! Invariants:
-//! 1. A reader never takes a base that it does not have: it stops, and says of which slot ([`SectionError::LostTrack`]).
-//! 2. What was read before an error holds. Whatever the bytes are, a pose that comes out is one of its object's format.
+//! 1. A reader never takes a base that it does not have: it stops, and says of which slot
+//!    ([`SectionError::LostTrack`]).
+//! 2. What was read before an error holds. Whatever the bytes are, a pose that comes out is one of
+//!    its object's format.
 //!
 //! A section may be cut short without this being noticed: datagrams come whole or not at all.
 
@@ -61,15 +71,19 @@ pub struct SectionHeader {
     pub level: Level,
     /// Of the datagram: both ends know it.
     pub number: u64,
-    /// The datagrams that are known to have arrived; none of them as long as nothing is known, or what is known is older
-    /// than [`super::MAX_LAG`].
+    /// The datagrams that are known to have arrived; none of them as long as nothing is known, or
+    /// what is known is older than [`super::MAX_LAG`].
     pub acked: Option<AckedSet>,
 }
 
 impl SectionHeader {
     /// The header of datagram `number`, which names `acked` if it may.
     pub fn new(level: Level, number: u64, acked: Option<AckedSet>) -> Self {
-        Self { level, number, acked: acked.filter(|acked| acked.may_be_named_by(number)) }
+        Self {
+            level,
+            number,
+            acked: acked.filter(|acked| acked.may_be_named_by(number)),
+        }
     }
 
     /// Reads, writes or measures; `number` is known beforehand.
@@ -83,8 +97,14 @@ impl SectionHeader {
             self.acked = None;
             return Ok(());
         }
-        let newest = self.number.checked_sub(back).ok_or(WireError::OutOfRange { what: "acked set" })?;
-        let mut acked = AckedSet { newest, mask: self.acked.map_or(0, |acked| acked.mask) };
+        let newest = self
+            .number
+            .checked_sub(back)
+            .ok_or(WireError::OutOfRange { what: "acked set" })?;
+        let mut acked = AckedSet {
+            newest,
+            mask: self.acked.map_or(0, |acked| acked.mask),
+        };
         acked.wire_mask(coder)?;
         self.acked = Some(acked);
         Ok(())
@@ -118,8 +138,9 @@ pub enum SectionError {
 
 /// What a receiver knows of the objects that it follows.
 pub trait Bases {
-    /// The object of a slot, if its kind has poses. One that has left should be found for a while, since a section that
-    /// its `Leave` has overtaken still speaks of it, and what stands behind it could not be read otherwise.
+    /// The object of a slot, if its kind has poses. One that has left should be found for a while,
+    /// since a section that its `Leave` has overtaken still speaks of it, and what stands behind it
+    /// could not be read otherwise.
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)>;
 }
 
@@ -145,22 +166,33 @@ impl<'o> SectionWriter<'o> {
     /// # Panics
     /// When the header says [`Level::Fine`]: our bug.
     pub fn new(out: &'o mut Vec<u8>, header: &SectionHeader) -> Self {
-        assert!(header.level == Level::Shared, "the fine level needs a scene");
+        assert!(
+            header.level == Level::Shared,
+            "the fine level needs a scene"
+        );
         Self::begin(out, header, Stream::Shared)
     }
 
-    /// Begins a section of either level behind what is in `out`. The scene is for the fine one: it is cleared, and saves
-    /// allocations from one section to the next.
+    /// Begins a section of either level behind what is in `out`. The scene is for the fine one: it
+    /// is cleared, and saves allocations from one section to the next.
     pub fn with_scene(out: &'o mut Vec<u8>, header: &SectionHeader, scene: &'o mut Scene) -> Self {
         match header.level {
             Level::Shared => Self::begin(out, header, Stream::Shared),
-            Level::Fine => Self::begin(out, header, |encoder| Stream::Fine(fine::Encoder::new(encoder, scene))),
+            Level::Fine => Self::begin(out, header, |encoder| {
+                Stream::Fine(fine::Encoder::new(encoder, scene))
+            }),
         }
     }
 
-    fn begin(out: &'o mut Vec<u8>, header: &SectionHeader, stream: impl FnOnce(Encoder<'o>) -> Stream<'o>) -> Self {
+    fn begin(
+        out: &'o mut Vec<u8>,
+        header: &SectionHeader,
+        stream: impl FnOnce(Encoder<'o>) -> Stream<'o>,
+    ) -> Self {
         let mut writer = Writer::new(out);
-        { *header }.wire(&mut writer).expect("a writer refuses nothing");
+        { *header }
+            .wire(&mut writer)
+            .expect("a writer refuses nothing");
         let header_bytes = writer.finish();
         Self {
             stream: stream(Encoder::new(out)),
@@ -171,18 +203,21 @@ impl<'o> SectionWriter<'o> {
         }
     }
 
-    /// Adds a pose at the shared level: what [`super::code`] has made of it and of the base of this mode.
+    /// Adds a pose at the shared level: what [`super::code`] has made of it and of the base of this
+    /// mode.
     ///
     /// # Panics
     /// When the slots do not ascend, or the section is of the fine level: our bug.
     pub fn shared(&mut self, slot: u16, mode: Mode, coded: &Coded) {
-        let Stream::Shared(encoder) = &mut self.stream else { panic!("a section has one level") };
+        let Stream::Shared(encoder) = &mut self.stream else {
+            panic!("a section has one level")
+        };
         self.slots.write(slot, mode, encoder);
         coded.write(encoder);
     }
 
-    /// Adds a pose at the fine level: `history` are the object's poses in the acked set, the newest first; in mode `Old`
-    /// the one base; in mode `Absolute` none.
+    /// Adds a pose at the fine level: `history` are the object's poses in the acked set, the newest
+    /// first; in mode `Old` the one base; in mode `Absolute` none.
     ///
     /// # Panics
     /// When the slots do not ascend, or the section is of the shared level: our bug.
@@ -195,20 +230,27 @@ impl<'o> SectionWriter<'o> {
         stamp: GameTime,
         pose: &Pose,
     ) {
-        let Stream::Fine(encoder) = &mut self.stream else { panic!("a section has one level") };
+        let Stream::Fine(encoder) = &mut self.stream else {
+            panic!("a section has one level")
+        };
         if !std::mem::replace(&mut self.begun, true) {
             encoder.names_reference(None);
         }
         self.slots.write(slot, mode, encoder.stream());
         take_seen(history, stamp, &mut self.seen);
-        let known = Known { format: *format, half_edge_m: 0.0, history: &self.seen };
+        let known = Known {
+            format: *format,
+            half_edge_m: 0.0,
+            history: &self.seen,
+        };
         match mode {
             Mode::Window => encoder.object(&known, Some(pose)),
             Mode::Old | Mode::Absolute => encoder.stranger(&known, pose),
         }
     }
 
-    /// Adds the pose of the object that others move with, before all others; told as [`SectionWriter::fine`] does in mode `Window`.
+    /// Adds the pose of the object that others move with, before all others; told as
+    /// [`SectionWriter::fine`] does in mode `Window`.
     ///
     /// # Panics
     /// When the section is of the shared level, or not at its beginning: our bug.
@@ -220,14 +262,27 @@ impl<'o> SectionWriter<'o> {
         stamp: GameTime,
         pose: &Pose,
     ) {
-        let Stream::Fine(encoder) = &mut self.stream else { panic!("a section has one level") };
-        assert!(!std::mem::replace(&mut self.begun, true), "the reference comes first");
+        let Stream::Fine(encoder) = &mut self.stream else {
+            panic!("a section has one level")
+        };
+        assert!(
+            !std::mem::replace(&mut self.begun, true),
+            "the reference comes first"
+        );
         encoder.names_reference(Some(slot));
         take_seen(history, stamp, &mut self.seen);
-        encoder.reference(&Known { format: *format, half_edge_m: 0.0, history: &self.seen }, Some(pose));
+        encoder.reference(
+            &Known {
+                format: *format,
+                half_edge_m: 0.0,
+                history: &self.seen,
+            },
+            Some(pose),
+        );
     }
 
-    /// How many bytes the section has if it is finished now; at most two less, at the fine level three.
+    /// How many bytes the section has if it is finished now; at most two less, at the fine level
+    /// three.
     pub fn bytes(&self) -> usize {
         let stream = match &self.stream {
             Stream::Shared(encoder) => encoder.bytes_if_finished(),
@@ -264,15 +319,19 @@ fn take_seen(history: &[(GameTime, Pose)], stamp: GameTime, out: &mut Vec<Seen>)
     out.clear();
     for (time, pose) in history {
         // In whole milliseconds: a receiver knows no more.
-        let age_us = u32::try_from(stamp.whole_millis().since(time.whole_millis()).as_micros()).unwrap_or(u32::MAX);
+        let age_us = u32::try_from(stamp.whole_millis().since(time.whole_millis()).as_micros())
+            .unwrap_or(u32::MAX);
         if out.last().is_none_or(|newer| newer.age_us < age_us) {
-            out.push(Seen { age_us, pose: *pose });
+            out.push(Seen {
+                age_us,
+                pose: *pose,
+            });
         }
     }
 }
 
-/// Reads the section of datagram `number`, appends the poses of their slots' present tenants to `out` and returns the
-/// acked set. What was read before an error is in `out`, and is valid.
+/// Reads the section of datagram `number`, appends the poses of their slots' present tenants to
+/// `out` and returns the acked set. What was read before an error is in `out`, and is valid.
 pub fn read_section(
     bytes: &[u8],
     number: u64,
@@ -281,7 +340,10 @@ pub fn read_section(
     out: &mut Vec<(u16, Pose)>,
 ) -> Result<Option<AckedSet>, SectionError> {
     let mut reader = Reader::new(bytes);
-    let mut header = SectionHeader { number, ..SectionHeader::default() };
+    let mut header = SectionHeader {
+        number,
+        ..SectionHeader::default()
+    };
     header.wire(&mut reader)?;
     let decoder = Decoder::new(reader.rest()?);
     match header.level {
@@ -325,10 +387,19 @@ fn read_fine(
     if let Some(slot) = reference {
         let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
         base_of(slot, Mode::Window, header, kept)?;
-        header.acked.iter().for_each(|acked| kept.history(acked, &mut history));
+        header
+            .acked
+            .iter()
+            .for_each(|acked| kept.history(acked, &mut history));
         take_seen(&history, stamp, &mut seen);
-        let known = Known { format: *format, half_edge_m: 0.0, history: &seen };
-        let pose = decoder.reference(&known)?.ok_or(WireError::OutOfRange { what: "pose that is not in" })?;
+        let known = Known {
+            format: *format,
+            half_edge_m: 0.0,
+            history: &seen,
+        };
+        let pose = decoder.reference(&known)?.ok_or(WireError::OutOfRange {
+            what: "pose that is not in",
+        })?;
         check(decoder.stream())?;
         if kept.admits(header.number) {
             out.push((slot, pose));
@@ -336,7 +407,10 @@ fn read_fine(
     }
     while let Some((slot, mode)) = slots.read(decoder.stream())? {
         if reference == Some(slot) {
-            return Err(WireError::OutOfRange { what: "slot of a pose" }.into());
+            return Err(WireError::OutOfRange {
+                what: "slot of a pose",
+            }
+            .into());
         }
         let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
         let base = base_of(slot, mode, header, kept)?.map(|entry| (entry.stamp, entry.pose));
@@ -347,9 +421,15 @@ fn read_fine(
             history.extend(base);
         }
         take_seen(&history, stamp, &mut seen);
-        let known = Known { format: *format, half_edge_m: 0.0, history: &seen };
+        let known = Known {
+            format: *format,
+            half_edge_m: 0.0,
+            history: &seen,
+        };
         let pose = match mode {
-            Mode::Window => decoder.object(&known)?.ok_or(WireError::OutOfRange { what: "pose that is not in" })?,
+            Mode::Window => decoder.object(&known)?.ok_or(WireError::OutOfRange {
+                what: "pose that is not in",
+            })?,
             Mode::Old | Mode::Absolute => decoder.newcomer_pose(&known)?,
         };
         check(decoder.stream())?;
@@ -374,14 +454,23 @@ fn base_of<'k>(
         (Mode::Absolute, _) => return Ok(None),
         (Mode::Window, Some(acked)) => kept.base(&acked),
         (Mode::Old, Some(acked)) => kept.older_than(acked.window_start()),
-        (_, None) => return Err(WireError::OutOfRange { what: "base of a pose" }.into()),
+        (_, None) => {
+            return Err(WireError::OutOfRange {
+                what: "base of a pose",
+            }
+            .into());
+        }
     };
     base.map(Some).ok_or(SectionError::LostTrack { slot })
 }
 
 /// Behind the end anything might seem to stand.
 fn check(decoder: &Decoder<'_>) -> Result<(), WireError> {
-    if decoder.is_overrun() { Err(WireError::Truncated) } else { Ok(()) }
+    if decoder.is_overrun() {
+        Err(WireError::Truncated)
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Sine and cosine in whole numbers, the same on every machine.
 //!
-//! An angle is a 4,096th of a turn, counted from x towards y; a part of a unit vector is in 1/16,384.
+//! An angle is a 4,096th of a turn, counted from x towards y; a part of a unit vector is in
+//! 1/16,384.
 
 /// Of a turn.
 pub(super) const ANGLES: i32 = 4_096;
@@ -20,7 +21,13 @@ pub(super) fn direction(angle: i32) -> (i32, i32) {
 fn sine(angle: i32) -> i32 {
     let angle = angle.rem_euclid(ANGLES) as usize;
     let (half, rest) = (angle / (2 * QUARTER), angle % (2 * QUARTER));
-    let part = i32::from(WAVE[if rest <= QUARTER { rest } else { 2 * QUARTER - rest }]);
+    let part = i32::from(
+        WAVE[if rest <= QUARTER {
+            rest
+        } else {
+            2 * QUARTER - rest
+        }],
+    );
     if half == 0 { part } else { -part }
 }
 
@@ -52,7 +59,10 @@ mod tests {
             let radians = f64::from(angle) / f64::from(ANGLES) * std::f64::consts::TAU;
             let (cos, sin) = direction(angle);
             for (ours, theirs) in [(cos, radians.cos()), (sin, radians.sin())] {
-                assert!((f64::from(ours) / 16_384.0 - theirs).abs() < 4e-5, "{angle}");
+                assert!(
+                    (f64::from(ours) / 16_384.0 - theirs).abs() < 4e-5,
+                    "{angle}"
+                );
             }
         }
         assert_eq!(direction(0), (16_384, 0));

@@ -6,22 +6,45 @@ use super::*;
 use crate::message::example::any_pose;
 use crate::wire::{Measure, Reader, Writer};
 
-const WALKER: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
-const CUBE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
-const BALL: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Fixed, motion: None };
+const WALKER: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
+const CUBE: PoseFormat = PoseFormat {
+    per_metre: 512,
+    turn: Turning::Free { bits: 9 },
+    motion: None,
+};
+const BALL: PoseFormat = PoseFormat {
+    per_metre: 4_096,
+    turn: Turning::Fixed,
+    motion: None,
+};
 const FORMATS: [PoseFormat; 3] = [WALKER, CUBE, BALL];
 
 #[test]
 fn a_pose_is_off_by_half_a_step_at_most() {
     let mut rng = fastrand::Rng::with_seed(1);
     for _ in 0..10_000 {
-        let position = Position::new(rng.f32() * 1_000.0, rng.f32() * 1_000.0, rng.f32() * 40.0 - 20.0);
+        let position = Position::new(
+            rng.f32() * 1_000.0,
+            rng.f32() * 1_000.0,
+            rng.f32() * 40.0 - 20.0,
+        );
         let (yaw, speed) = (rng.f32() * TAU, rng.f32() * 20.0 - 10.0);
         let pose = WALKER.pose(position, yaw, speed);
         assert!(WALKER.fits(&pose));
         let read = WALKER.position(&pose);
-        for (ours, theirs) in [(position.x, read.x), (position.y, read.y), (position.z, read.z)] {
-            assert!((ours - theirs).abs() < 0.005_1, "{position:?} became {read:?}");
+        for (ours, theirs) in [
+            (position.x, read.x),
+            (position.y, read.y),
+            (position.z, read.z),
+        ] {
+            assert!(
+                (ours - theirs).abs() < 0.005_1,
+                "{position:?} became {read:?}"
+            );
         }
         let off = (WALKER.yaw(&pose) - yaw + PI).rem_euclid(TAU) - PI;
         assert!(off.abs() <= TAU / 512.0 + 1e-4, "{yaw}");
@@ -36,12 +59,26 @@ fn a_pose_that_became_metres_becomes_itself_again() {
         // Within what an f32 tells apart on this grid.
         let mut pose = any_pose(&mut rng, WALKER);
         pose.at = pose.at.map(|at| at >> 6);
-        let again = WALKER.pose(WALKER.position(&pose), WALKER.yaw(&pose), WALKER.speed(&pose));
-        assert_eq!(Pose { flag: false, ..pose }, again);
+        let again = WALKER.pose(
+            WALKER.position(&pose),
+            WALKER.yaw(&pose),
+            WALKER.speed(&pose),
+        );
+        assert_eq!(
+            Pose {
+                flag: false,
+                ..pose
+            },
+            again
+        );
         let mut rng = fastrand::Rng::with_seed(rng.u64(..));
         let quaternion = crate::wire::formats::unit_quaternion(&mut rng);
         let pose = CUBE.free(Position::default(), quaternion);
-        assert_eq!(CUBE.free(Position::default(), CUBE.quaternion(&pose)), pose, "{quaternion:?}");
+        assert_eq!(
+            CUBE.free(Position::default(), CUBE.quaternion(&pose)),
+            pose,
+            "{quaternion:?}"
+        );
     }
 }
 
@@ -73,8 +110,12 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
         for format in FORMATS {
             let pose = any_pose(&mut rng, format);
             let (mut bytes, mut read, mut measure) = (Vec::new(), Pose::default(), Measure::new());
-            format.wire(&mut { pose }, &mut Writer::new(&mut bytes)).expect("a writer refuses nothing");
-            format.wire(&mut { pose }, &mut measure).expect("a measure refuses nothing");
+            format
+                .wire(&mut { pose }, &mut Writer::new(&mut bytes))
+                .expect("a writer refuses nothing");
+            format
+                .wire(&mut { pose }, &mut measure)
+                .expect("a measure refuses nothing");
             assert_eq!(format.wire(&mut read, &mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, pose);
             assert!(measure.bits() <= format.most_bits(), "{format:?}, {pose:?}");
@@ -86,7 +127,13 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
 fn what_walks_goes_on_along_its_heading() {
     let pose = WALKER.pose(Position::on_ground(10.0, 10.0), PI / 2.0, 4.0);
     let shown = estimate(&WALKER, (ms(1_000), &pose), None, ms(1_250));
-    assert_eq!(shown, Pose { at: [1_000, 1_100, 0], ..pose });
+    assert_eq!(
+        shown,
+        Pose {
+            at: [1_000, 1_100, 0],
+            ..pose
+        }
+    );
     assert_eq!(estimate(&WALKER, (ms(1_000), &pose), None, ms(900)), pose);
 }
 
@@ -100,16 +147,44 @@ fn what_tumbles_goes_on_as_it_did() {
     let [_, _, z, w] = CUBE.quaternion(&shown);
     assert!((2.0 * z.atan2(w) - 0.2).abs() < 0.02, "{z} {w}");
     assert_eq!(estimate(&CUBE, (ms(100), &newest), None, ms(200)), newest);
-    assert_eq!(estimate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)), newest);
+    assert_eq!(
+        estimate(&CUBE, (ms(100), &newest), Some((ms(100), &before)), ms(200)),
+        newest
+    );
 }
 
 #[test]
 fn between_two_poses_the_way_is_straight_and_the_turn_the_shorter_one() {
-    let from = Pose { at: [0, -100, 7], turn: [250, 0, 0, 0], speed: 3, flag: true, ..Pose::default() };
-    let to = Pose { at: [100, 100, 7], turn: [6, 0, 0, 0], speed: 5, ..Pose::default() };
+    let from = Pose {
+        at: [0, -100, 7],
+        turn: [250, 0, 0, 0],
+        speed: 3,
+        flag: true,
+        ..Pose::default()
+    };
+    let to = Pose {
+        at: [100, 100, 7],
+        turn: [6, 0, 0, 0],
+        speed: 5,
+        ..Pose::default()
+    };
     let at = |t| between(&WALKER, (ms(100), &from), (ms(200), &to), ms(t));
-    assert_eq!(at(150), Pose { at: [50, 0, 7], turn: [0, 0, 0, 0], ..from });
-    assert_eq!(at(125), Pose { at: [25, -50, 7], turn: [253, 0, 0, 0], ..from });
+    assert_eq!(
+        at(150),
+        Pose {
+            at: [50, 0, 7],
+            turn: [0, 0, 0, 0],
+            ..from
+        }
+    );
+    assert_eq!(
+        at(125),
+        Pose {
+            at: [25, -50, 7],
+            turn: [253, 0, 0, 0],
+            ..from
+        }
+    );
     assert_eq!((at(50), at(100), at(200), at(900)), (from, from, to, to));
 }
 
@@ -119,7 +194,8 @@ fn nothing_overflows_at_the_ends_of_the_grid() {
     for _ in 0..20_000 {
         for format in FORMATS {
             let (a, b) = (any_pose(&mut rng, format), any_pose(&mut rng, format));
-            let time = |rng: &mut fastrand::Rng| GameTime::from_micros(rng.u64(..1 << 50) >> rng.u8(..50));
+            let time =
+                |rng: &mut fastrand::Rng| GameTime::from_micros(rng.u64(..1 << 50) >> rng.u8(..50));
             let (t, from, to) = (time(&mut rng), time(&mut rng), time(&mut rng));
             assert!(format.fits(&between(&format, (from, &a), (to, &b), t)));
             assert!(format.fits(&estimate(&format, (to, &b), Some((from, &a)), t)));
@@ -133,29 +209,93 @@ fn ms(millis: u64) -> GameTime {
 
 #[test]
 fn between_poses_that_tell_their_velocity_lies_the_curve_that_has_it() {
-    let grid = MotionFormat { linear: 256, angular: 64 };
-    let format = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: Some(grid) };
-    // Thrown up at 1 m/s under 10 m/s2, told 200 ms apart: back where it was, and 5 cm up in between.
-    let thrown =
-        |speed: f32| format.moving(Position::default(), [0.0, 0.0, 0.0, 1.0], Some(([0.0, 0.0, speed], [0.0; 3])));
+    let grid = MotionFormat {
+        linear: 256,
+        angular: 64,
+    };
+    let format = PoseFormat {
+        per_metre: 4_096,
+        turn: Turning::Free { bits: 15 },
+        motion: Some(grid),
+    };
+    // Thrown up at 1 m/s under 10 m/s2, told 200 ms apart: back where it was, and 5 cm up in
+    // between.
+    let thrown = |speed: f32| {
+        format.moving(
+            Position::default(),
+            [0.0, 0.0, 0.0, 1.0],
+            Some(([0.0, 0.0, speed], [0.0; 3])),
+        )
+    };
     let (up, down) = (thrown(1.0), thrown(-1.0));
-    let at =
-        |ms| between(&format, (GameTime::ZERO, &up), (GameTime::from_millis(200), &down), GameTime::from_millis(ms));
+    let at = |ms| {
+        between(
+            &format,
+            (GameTime::ZERO, &up),
+            (GameTime::from_millis(200), &down),
+            GameTime::from_millis(ms),
+        )
+    };
     assert_eq!((at(0), at(200)), (up, down));
-    assert!((format.position(&at(100)).z - 0.05).abs() < 0.001, "{:?}", at(100));
-    let ahead = estimate(&format, (GameTime::ZERO, &up), None, GameTime::from_millis(100));
+    assert!(
+        (format.position(&at(100)).z - 0.05).abs() < 0.001,
+        "{:?}",
+        at(100)
+    );
+    let ahead = estimate(
+        &format,
+        (GameTime::ZERO, &up),
+        None,
+        GameTime::from_millis(100),
+    );
     assert!((format.position(&ahead).z - 0.1).abs() < 0.001);
 }
 
 #[test]
 fn what_is_at_rest_has_no_velocity_and_stays() {
-    let grid = MotionFormat { linear: 256, angular: 64 };
-    let format = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: Some(grid) };
+    let grid = MotionFormat {
+        linear: 256,
+        angular: 64,
+    };
+    let format = PoseFormat {
+        per_metre: 512,
+        turn: Turning::Free { bits: 9 },
+        motion: Some(grid),
+    };
     let rests = format.moving(Position::on_ground(1.0, 2.0), [0.0, 0.0, 0.0, 1.0], None);
     assert!(rests.flag && format.fits(&rests));
-    assert_eq!(estimate(&format, (GameTime::ZERO, &rests), None, GameTime::from_millis(500)), rests);
-    let moves = Pose { motion: Motion { linear: [1, 0, 0], angular: [0; 3] }, ..rests };
-    assert!(!format.fits(&moves) && format.fits(&Pose { flag: false, ..moves }));
-    let mute = PoseFormat { motion: None, ..format };
-    assert!(mute.fits(&rests) && !mute.fits(&Pose { flag: false, ..moves }));
+    assert_eq!(
+        estimate(
+            &format,
+            (GameTime::ZERO, &rests),
+            None,
+            GameTime::from_millis(500)
+        ),
+        rests
+    );
+    let moves = Pose {
+        motion: Motion {
+            linear: [1, 0, 0],
+            angular: [0; 3],
+        },
+        ..rests
+    };
+    assert!(
+        !format.fits(&moves)
+            && format.fits(&Pose {
+                flag: false,
+                ..moves
+            })
+    );
+    let mute = PoseFormat {
+        motion: None,
+        ..format
+    };
+    assert!(
+        mute.fits(&rests)
+            && !mute.fits(&Pose {
+                flag: false,
+                ..moves
+            })
+    );
 }

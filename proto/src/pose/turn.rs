@@ -1,7 +1,8 @@
 //! How an object can turn, and how that is written in whole numbers.
 //!
-//! A yaw is a step of a turn about z, counted from x towards y. A free orientation is the smallest three components of a
-//! unit quaternion in steps, as in [`crate::wire`]; any three steps are read as the nearest orientation that there is.
+//! A yaw is a step of a turn about z, counted from x towards y. A free orientation is the smallest
+//! three components of a unit quaternion in steps, as in [`crate::wire`]; any three steps are read
+//! as the nearest orientation that there is.
 
 use std::f32::consts::{FRAC_1_SQRT_2, TAU};
 
@@ -28,10 +29,12 @@ pub enum Turning {
 impl Turning {
     pub(super) fn check(self) -> Result<(), WireError> {
         match self {
-            Self::Yaw { bits } if !(4..=12).contains(&bits) => Err(WireError::OutOfRange { what: "bits of a yaw" }),
-            Self::Free { bits } if !(5..=15).contains(&bits) => {
-                Err(WireError::OutOfRange { what: "bits of an orientation" })
-            }
+            Self::Yaw { bits } if !(4..=12).contains(&bits) => Err(WireError::OutOfRange {
+                what: "bits of a yaw",
+            }),
+            Self::Free { bits } if !(5..=15).contains(&bits) => Err(WireError::OutOfRange {
+                what: "bits of an orientation",
+            }),
             _ => Ok(()),
         }
     }
@@ -65,7 +68,9 @@ impl Turning {
             Self::Yaw { bits } => field(&mut turn[0], bits.into()),
             Self::Free { bits } => {
                 field(&mut turn[0], 2)?;
-                turn[1..].iter_mut().try_for_each(|part| field(part, bits.into()))
+                turn[1..]
+                    .iter_mut()
+                    .try_for_each(|part| field(part, bits.into()))
             }
         }
     }
@@ -78,10 +83,17 @@ impl Turning {
     }
 
     pub(super) fn of_yaw(self, radians: f32) -> [u16; 4] {
-        let Self::Yaw { bits } = self else { return self.upright() };
+        let Self::Yaw { bits } = self else {
+            return self.upright();
+        };
         let steps = f64::from(1_u32 << bits);
         let turns = f64::from(radians) / std::f64::consts::TAU;
-        [(turns.rem_euclid(1.0) * steps).round() as u16 & ((1 << bits) - 1), 0, 0, 0]
+        [
+            (turns.rem_euclid(1.0) * steps).round() as u16 & ((1 << bits) - 1),
+            0,
+            0,
+            0,
+        ]
     }
 
     /// The heading of a quaternion, for a yaw; nothing for what is fixed.
@@ -94,7 +106,12 @@ impl Turning {
             }
             Self::Free { bits } => {
                 let (largest, steps) = smallest_three(quaternion, bits.into());
-                [largest as u16, steps[0] as u16, steps[1] as u16, steps[2] as u16]
+                [
+                    largest as u16,
+                    steps[0] as u16,
+                    steps[1] as u16,
+                    steps[2] as u16,
+                ]
             }
         }
     }
@@ -125,7 +142,8 @@ impl Turning {
         }
     }
 
-    /// What lies `part` of `whole` on the shorter way from one turn to another; beyond 1 it goes on.
+    /// What lies `part` of `whole` on the shorter way from one turn to another; beyond 1 it goes
+    /// on.
     pub(super) fn mix(self, from: [u16; 4], to: [u16; 4], part: i64, whole: i64) -> [u16; 4] {
         match self {
             Self::Fixed => [0; 4],
@@ -135,7 +153,12 @@ impl Turning {
                 let gone = (i64::from(way) * part / whole.max(1)) as i32;
                 [((i32::from(from[0]) + gone) & mask) as u16, 0, 0, 0]
             }
-            Self::Free { .. } => self.of_quaternion(mixed(self.quaternion(from), self.quaternion(to), part, whole)),
+            Self::Free { .. } => self.of_quaternion(mixed(
+                self.quaternion(from),
+                self.quaternion(to),
+                part,
+                whole,
+            )),
         }
     }
 }
@@ -160,13 +183,23 @@ fn mixed(from: [f32; 4], to: [f32; 4], part: i64, whole: i64) -> [f32; 4] {
     let fraction = part as f32 / whole.max(1) as f32;
     let cosine: f32 = from.iter().zip(to).map(|(a, b)| a * b).sum();
     let sign = if cosine < 0.0 { -1.0 } else { 1.0 };
-    unit(std::array::from_fn(|index| from[index] + (to[index] * sign - from[index]) * fraction))
+    unit(std::array::from_fn(|index| {
+        from[index] + (to[index] * sign - from[index]) * fraction
+    }))
 }
 
 /// At length 1; upright if it has none.
 fn unit(quaternion: [f32; 4]) -> [f32; 4] {
-    let length = quaternion.iter().map(|part| part * part).sum::<f32>().sqrt();
-    if length < 1e-6 { [0.0, 0.0, 0.0, 1.0] } else { quaternion.map(|part| part / length) }
+    let length = quaternion
+        .iter()
+        .map(|part| part * part)
+        .sum::<f32>()
+        .sqrt();
+    if length < 1e-6 {
+        [0.0, 0.0, 0.0, 1.0]
+    } else {
+        quaternion.map(|part| part / length)
+    }
 }
 
 /// The angles of [`sine`] are as fine as the finest yaw.

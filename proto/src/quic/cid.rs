@@ -1,11 +1,12 @@
 //! How a client's connections are named in the packets that it receives.
 //!
-//! quinn asks for a name, a random byte comes out; quinn asks again when it is taken. Eight bytes, quinn's default, are 7 more
-//! in every packet to a client: 140 bytes a second at 20 Hz. A server needs long ones, since it tells thousands of connections
-//! apart by them; a client has two.
+//! quinn asks for a name, a random byte comes out; quinn asks again when it is taken. Eight bytes,
+//! quinn's default, are 7 more in every packet to a client: 140 bytes a second at 20 Hz. A server
+//! needs long ones, since it tells thousands of connections apart by them; a client has two.
 //!
-//! Random and not counted: whoever looks on should not see which names belong together (RFC 9000, section 5.1). That a
-//! guess is easy does no harm, since nothing is believed before it is decrypted.
+//! Random and not counted: whoever looks on should not see which names belong together (RFC 9000,
+//! section 5.1). That a guess is easy does no harm, since nothing is believed before it is
+//! decrypted.
 
 use std::time::Duration;
 

@@ -1,22 +1,24 @@
 //! The congestion controller of every connection: a window that stays as it is.
 //!
-//! QUIC's controllers put datagrams under the window of a bulk transfer. Measured from server to client at 40 ms one
-//! way: 2.4 Mbit/s of datagrams arrive to 98 % at 2 % loss with a fixed window, to 40 % with cubic (New Reno alike),
-//! six times as late; at 20 % loss 80 % against 14 %. Jitter alone is enough, since reordering passes for loss. quinn's
-//! BBR copes, but is marked experimental, and its window grows to where it limits nothing either (feasibility, section
-//! 3).
+//! QUIC's controllers put datagrams under the window of a bulk transfer. Measured from server to
+//! client at 40 ms one way: 2.4 Mbit/s of datagrams arrive to 98 % at 2 % loss with a fixed window,
+//! to 40 % with cubic (New Reno alike), six times as late; at 20 % loss 80 % against 14 %. Jitter
+//! alone is enough, since reordering passes for loss. quinn's BBR copes, but is marked
+//! experimental, and its window grows to where it limits nothing either (feasibility, section 3).
 //!
-//! A game doesn't probe a path for what it carries. It sends what it has to say, and a byte held back only arrives
-//! older. So the rate is bounded where it is made:
-//! 1. a room sends a client a few datagrams of at most 1,150 bytes a tick, within the link's budget, which goes down with what the
-//!    path carries; a client sends less; both repeat only what the link reports as lost;
-//! 2. quinn's datagram buffer holds 32 KiB, a tick's datagrams with slices of blocks, and drops the oldest;
+//! A game doesn't probe a path for what it carries. It sends what it has to say, and a byte held
+//! back only arrives older. So the rate is bounded where it is made:
+//! 1. a room sends a client a few datagrams of at most 1,150 bytes a tick, within the link's
+//!    budget, which goes down with what the path carries; a client sends less; both repeat only
+//!    what the link reports as lost;
+//! 2. quinn's datagram buffer holds 32 KiB, a tick's datagrams with slices of blocks, and drops the
+//!    oldest;
 //! 3. the control stream carries few messages, under rate limits and flow control.
 //!
-//! What the window does bound is how much a connection has on the way without an answer. A dead path, or a peer that
-//! acknowledges nothing, gets 128 KiB and no more until the idle timeout. quinn paces at 1.25 windows a round trip (13
-//! Mbit/s at 100 ms): a ceiling for the one burst there is, a list of a thousand rooms. Bulk (initial worlds) is paced
-//! by the link.
+//! What the window does bound is how much a connection has on the way without an answer. A dead
+//! path, or a peer that acknowledges nothing, gets 128 KiB and no more until the idle timeout.
+//! quinn paces at 1.25 windows a round trip (13 Mbit/s at 100 ms): a ceiling for the one burst
+//! there is, a list of a thousand rooms. Bulk (initial worlds) is paced by the link.
 //!
 //! Invariant: `window()` is the same before and after every event. Unit: bytes in flight.
 
@@ -26,8 +28,8 @@ use std::time::Instant;
 
 use quinn::congestion::{Controller, ControllerFactory};
 
-/// Bytes that one connection may have in flight: half a second at 2 Mbit/s, which is eight times what a game is to
-/// take.
+/// Bytes that one connection may have in flight: half a second at 2 Mbit/s, which is eight times
+/// what a game is to take.
 pub const WINDOW_BYTES: u64 = 128 << 10;
 
 /// The controller, and the factory that makes it.
@@ -39,7 +41,9 @@ pub struct FixedWindow {
 impl FixedWindow {
     /// A window of `bytes`, at least two of the largest packets.
     pub fn new(bytes: u64) -> Self {
-        Self { bytes: bytes.max(2 * 1_452) }
+        Self {
+            bytes: bytes.max(2 * 1_452),
+        }
     }
 }
 
@@ -56,7 +60,14 @@ impl ControllerFactory for FixedWindow {
 }
 
 impl Controller for FixedWindow {
-    fn on_congestion_event(&mut self, _now: Instant, _sent: Instant, _is_persistent: bool, _lost_bytes: u64) {}
+    fn on_congestion_event(
+        &mut self,
+        _now: Instant,
+        _sent: Instant,
+        _is_persistent: bool,
+        _lost_bytes: u64,
+    ) {
+    }
 
     fn on_mtu_update(&mut self, _new_mtu: u16) {}
 
@@ -82,7 +93,10 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the trait wants an Instant; any will do")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the trait wants an Instant; any will do"
+    )]
     fn loss_leaves_the_window_as_it_is() {
         let now = Instant::now();
         let mut controller = Arc::new(FixedWindow::default()).build(now, 1_200);

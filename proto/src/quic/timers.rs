@@ -1,14 +1,17 @@
 //! Timers that a server can afford to hear late.
 //!
-//! A runtime for quinn: the usual one of tokio, but for its timers. One that is due in [`SOON`] or later fires [`LATE`] after it is due.
-//! What a server's connections wait for are mostly acknowledgements that would leave in a packet of their own; a little later the
-//! game has something to send, and they ride on that; a second packet of the peer's lets them go at once. Measured with 20 clients
-//! that send 20 times a second and are told something in every other tick: from 22.7 packets a second and client to 17.4, with
-//! both ends like this (or else the peer takes a late acknowledgement for a lost packet, and probes).
+//! A runtime for quinn: the usual one of tokio, but for its timers. One that is due in [`SOON`] or
+//! later fires [`LATE`] after it is due. What a server's connections wait for are mostly
+//! acknowledgements that would leave in a packet of their own; a little later the game has
+//! something to send, and they ride on that; a second packet of the peer's lets them go at once.
+//! Measured with 20 clients that send 20 times a second and are told something in every other tick:
+//! from 22.7 packets a second and client to 17.4, with both ends like this (or else the peer takes
+//! a late acknowledgement for a lost packet, and probes).
 //!
-//! The price: what a connection repeats because of a timer, it repeats so much later. That is handshakes and the streams; game
-//! datagrams have a link of their own. Pacing, which waits for less than [`SOON`], is exact. Whenever a packet comes in, quinn may set
-//! its timer anew to what was due before, soon or in the past by then: that stays late.
+//! The price: what a connection repeats because of a timer, it repeats so much later. That is
+//! handshakes and the streams; game datagrams have a link of their own. Pacing, which waits for
+//! less than [`SOON`], is exact. Whenever a packet comes in, quinn may set its timer anew to what
+//! was due before, soon or in the past by then: that stays late.
 
 use std::io;
 use std::net::UdpSocket;
@@ -28,8 +31,8 @@ const SOON: Duration = Duration::from_millis(12);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LateTimers;
 
-/// quinn sets a connection's timer anew with every packet, mostly to later. So the real timer stays at the earliest time that was
-/// asked for, and is only then set to what is asked for by then.
+/// quinn sets a connection's timer anew with every packet, mostly to later. So the real timer stays
+/// at the earliest time that was asked for, and is only then set to what is asked for by then.
 #[derive(Debug)]
 struct Late {
     timer: Pin<Box<dyn AsyncTimer>>,
@@ -45,7 +48,12 @@ impl Runtime for LateTimers {
     fn new_timer(&self, due: Instant) -> Pin<Box<dyn AsyncTimer>> {
         let mut put_off = None;
         let wanted = when(due, TokioRuntime.now(), &mut put_off);
-        Box::pin(Late { timer: TokioRuntime.new_timer(wanted), armed: wanted, wanted, put_off })
+        Box::pin(Late {
+            timer: TokioRuntime.new_timer(wanted),
+            armed: wanted,
+            wanted,
+            put_off,
+        })
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
@@ -109,7 +117,11 @@ mod tests {
         assert_eq!(when(now + ms(25), now, &mut put_off), now + ms(25) + LATE);
         // Set anew a little before it would have been due, and after.
         for later in [20, 30, 40] {
-            assert_eq!(when(now + ms(25), now + ms(later), &mut put_off), now + ms(25) + LATE, "{later} ms later");
+            assert_eq!(
+                when(now + ms(25), now + ms(later), &mut put_off),
+                now + ms(25) + LATE,
+                "{later} ms later"
+            );
         }
         assert_eq!(when(now + ms(22), now + ms(20), &mut put_off), now + ms(22));
         let begun = tokio::time::Instant::from_std(now);
@@ -127,7 +139,10 @@ mod tests {
             timer.as_mut().reset(now + ms(last));
             std::future::poll_fn(|context| timer.as_mut().poll(context)).await;
             let took = TokioRuntime.now() - now;
-            assert!((ms(last) + LATE..ms(last + 5) + LATE).contains(&took), "{first}, {last}: {took:?}");
+            assert!(
+                (ms(last) + LATE..ms(last + 5) + LATE).contains(&took),
+                "{first}, {last}: {took:?}"
+            );
         }
     }
 }

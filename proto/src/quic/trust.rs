@@ -1,12 +1,12 @@
 //! Who is at the other end: a certificate is known by its SHA-256, as a host key is to ssh.
 //!
-//! A certificate goes in, "trusted" or "refused" comes out. Names, validity dates and authorities are not looked at:
-//! the fingerprint stands for all of them. That the peer holds the certificate's key is still proved by its signature
-//! of the handshake, checked with the provider's algorithms; so a fingerprint in [`Shown`] is a claim until the
-//! connection is up.
+//! A certificate goes in, "trusted" or "refused" comes out. Names, validity dates and authorities
+//! are not looked at: the fingerprint stands for all of them. That the peer holds the certificate's
+//! key is still proved by its signature of the handshake, checked with the provider's algorithms;
+//! so a fingerprint in [`Shown`] is a claim until the connection is up.
 //!
-//! There are two kinds of trust: exactly one fingerprint, which a ticket names; and whatever the owner of a [`Trust`]
-//! says, such as "the same as last time" (trust on first use).
+//! There are two kinds of trust: exactly one fingerprint, which a ticket names; and whatever the
+//! owner of a [`Trust`] says, such as "the same as last time" (trust on first use).
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,8 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, PeerIncompatible, SignatureScheme};
 
-/// SHA-256 of a certificate (DER). Reads and prints as 64 hexadecimal digits; colons between pairs are accepted.
+/// SHA-256 of a certificate (DER). Reads and prints as 64 hexadecimal digits; colons between pairs
+/// are accepted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -35,7 +36,10 @@ impl Fingerprint {
 
     /// The fingerprint of the certificate that the server of `connection` has shown.
     pub fn shown_by(connection: &quinn::Connection) -> Option<Self> {
-        let chain = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+        let chain = connection
+            .peer_identity()?
+            .downcast::<Vec<CertificateDer<'static>>>()
+            .ok()?;
         chain.first().map(Self::of)
     }
 }
@@ -53,20 +57,29 @@ impl FromStr for Fingerprint {
     type Err = BadFingerprint;
 
     fn from_str(text: &str) -> Result<Self, BadFingerprint> {
-        let digits = text.bytes().filter(|byte| *byte != b':').map(hex_digit).collect::<Option<Vec<_>>>();
+        let digits = text
+            .bytes()
+            .filter(|byte| *byte != b':')
+            .map(hex_digit)
+            .collect::<Option<Vec<_>>>();
         let digits = digits.ok_or(BadFingerprint)?;
         let (pairs, rest) = digits.as_chunks::<2>();
         if !rest.is_empty() {
             return Err(BadFingerprint);
         }
-        let bytes = pairs.iter().map(|[high, low]| high << 4 | low).collect::<Vec<_>>();
+        let bytes = pairs
+            .iter()
+            .map(|[high, low]| high << 4 | low)
+            .collect::<Vec<_>>();
         Self::try_from(bytes.as_slice())
     }
 }
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
 }
 
@@ -82,8 +95,9 @@ fn hex_digit(byte: u8) -> Option<u8> {
 
 /// Decides whether a server is the one that it should be.
 pub trait Trust: Send + Sync {
-    /// Whether `server` (the name that the connection was opened to) may show `shown`. Called during each handshake,
-    /// before the server has proved that it holds the key: remember a new fingerprint once the connection is up.
+    /// Whether `server` (the name that the connection was opened to) may show `shown`. Called
+    /// during each handshake, before the server has proved that it holds the key: remember a new
+    /// fingerprint once the connection is up.
     fn trusts(&self, server: &str, shown: Fingerprint) -> bool;
 }
 
@@ -133,7 +147,10 @@ impl FingerprintVerifier {
 
 impl fmt::Debug for FingerprintVerifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FingerprintVerifier").field("shown", &self.shown()).finish_non_exhaustive()
+        formatter
+            .debug_struct("FingerprintVerifier")
+            .field("shown", &self.shown())
+            .finish_non_exhaustive()
     }
 }
 
@@ -148,7 +165,10 @@ impl ServerCertVerifier for FingerprintVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let fingerprint = Fingerprint::of(end_entity);
         let trusted = self.trust.trusts(&server_name.to_str(), fingerprint);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(Shown { fingerprint, trusted });
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(Shown {
+            fingerprint,
+            trusted,
+        });
         if trusted {
             Ok(ServerCertVerified::assertion())
         } else {
@@ -192,10 +212,17 @@ mod tests {
     fn a_fingerprint_reads_as_it_prints() {
         let fingerprint = Fingerprint::of(&CertificateDer::from(b"abc".to_vec()));
         let printed = fingerprint.to_string();
-        assert_eq!(printed, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            printed,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
         assert_eq!(printed.parse(), Ok(fingerprint));
         assert_eq!(printed.to_uppercase().parse(), Ok(fingerprint));
-        let pairs = printed.as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair)).collect::<Vec<_>>();
+        let pairs = printed
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| String::from_utf8_lossy(pair))
+            .collect::<Vec<_>>();
         assert_eq!(pairs.join(":").parse(), Ok(fingerprint));
         assert_eq!(Fingerprint::try_from(&fingerprint.0[..]), Ok(fingerprint));
     }
@@ -203,7 +230,14 @@ mod tests {
     #[test]
     fn what_has_another_length_or_other_digits_is_no_fingerprint() {
         let long = "ab".repeat(33);
-        for text in ["", "ab", &long, &long[..65], &"xy".repeat(32), &"ä".repeat(32)] {
+        for text in [
+            "",
+            "ab",
+            &long,
+            &long[..65],
+            &"xy".repeat(32),
+            &"ä".repeat(32),
+        ] {
             assert_eq!(text.parse::<Fingerprint>(), Err(BadFingerprint), "{text}");
         }
         assert_eq!(Fingerprint::try_from(&[0; 31][..]), Err(BadFingerprint));
@@ -216,7 +250,10 @@ mod tests {
         let verifier = FingerprintVerifier::pinned(Fingerprint::of(&certificate));
         assert_eq!(handshake(&verifier, certificate.clone(), key), Ok(()));
         // rustls checks that key and certificate belong together; a thief's server would not.
-        let stolen = Stolen { certificate: certificate.clone(), key: other_key };
+        let stolen = Stolen {
+            certificate: certificate.clone(),
+            key: other_key,
+        };
         assert!(stolen.handshake(&verifier).is_err());
         assert_eq!(verifier.shown().map(|shown| shown.trusted), Some(true));
     }
@@ -225,7 +262,10 @@ mod tests {
 
     fn identity() -> Identity {
         let made = rcgen::generate_simple_self_signed(["ambit".into()]).expect("a certificate");
-        (made.cert.der().clone(), PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()))
+        (
+            made.cert.der().clone(),
+            PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
+        )
     }
 
     fn handshake(
@@ -245,8 +285,13 @@ mod tests {
     impl Stolen {
         fn handshake(self, verifier: &Arc<FingerprintVerifier>) -> Result<(), Error> {
             let (own, own_key) = identity();
-            let mut server = server_tls(vec![own], own_key, &[ALPN_WORLD]).expect("a key that fits");
-            let key = server.crypto_provider().key_provider.load_private_key(self.key).expect("a key");
+            let mut server =
+                server_tls(vec![own], own_key, &[ALPN_WORLD]).expect("a key that fits");
+            let key = server
+                .crypto_provider()
+                .key_provider
+                .load_private_key(self.key)
+                .expect("a key");
             let shown = rustls::sign::CertifiedKey::new(vec![self.certificate], key);
             server.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(shown));
             shake_hands(verifier, server)
@@ -254,7 +299,10 @@ mod tests {
     }
 
     /// A TLS handshake in memory.
-    fn shake_hands(verifier: &Arc<FingerprintVerifier>, server: rustls::ServerConfig) -> Result<(), Error> {
+    fn shake_hands(
+        verifier: &Arc<FingerprintVerifier>,
+        server: rustls::ServerConfig,
+    ) -> Result<(), Error> {
         let client = client_tls(ALPN_WORLD, verifier.clone());
         let name = ServerName::try_from("lobby.test").expect("a name");
         let mut client = rustls::ClientConnection::new(Arc::new(client), name)?;

@@ -1,15 +1,16 @@
 //! The values of an object's components, and their bits.
 //!
-//! A component is read and written by its [`Codec`]; the bits stand in [`crate::message`]. What is sent of a timeline
-//! is its tail: what holds at the datagram's stamp and all that is known after it. So each update stands for itself,
-//! whatever was lost before it, and the receiver replaces what it knew from the first point on ([`Component::merge`]).
+//! A component is read and written by its [`Codec`]; the bits stand in [`crate::message`]. What is
+//! sent of a timeline is its tail: what holds at the datagram's stamp and all that is known after
+//! it. So each update stands for itself, whatever was lost before it, and the receiver replaces
+//! what it knew from the first point on ([`Component::merge`]).
 //!
 //! Invariants:
-//! 1. Both ends hold the same bits: a server stores only values for which `quantised` changes nothing, and times of
-//!    whole milliseconds. What is sent is brought there in any case, and [`Component::clip`] says what the other end
-//!    reads.
-//! 2. At most [`MAX_POINTS`] points of a timeline travel at once: the earliest of the tail. Whoever plans farther ahead
-//!    sends the rest when its time comes.
+//! 1. Both ends hold the same bits: a server stores only values for which `quantised` changes
+//!    nothing, and times of whole milliseconds. What is sent is brought there in any case, and
+//!    [`Component::clip`] says what the other end reads.
+//! 2. At most [`MAX_POINTS`] points of a timeline travel at once: the earliest of the tail. Whoever
+//!    plans farther ahead sends the rest when its time comes.
 //!
 //! Units: metres, values of the gauge, milliseconds on the wire.
 
@@ -22,13 +23,15 @@ use crate::wire::{self, Coder, WireError};
 
 /// Points of one timeline in one record, at most.
 pub const MAX_POINTS: usize = 15;
-/// Points that a timeline off the wire has room for: what one record carries, and as many that are past.
+/// Points that a timeline off the wire has room for: what one record carries, and as many that are
+/// past.
 pub const TIMELINE_CAPACITY: usize = 2 * MAX_POINTS;
 /// Steps of a gauge's value, a unit.
 pub const GAUGE_PER_UNIT: f32 = 16.0;
 /// Steps of a gauge's rate, a unit a second.
 pub const RATE_PER_UNIT: f32 = 64.0;
-/// The fastest a gauge rises or falls, a second: 512 less one step, so that zero lies on a step and 16 bits suffice.
+/// The fastest a gauge rises or falls, a second: 512 less one step, so that zero lies on a step and
+/// 16 bits suffice.
 pub const MAX_RATE: f32 = 512.0 - 1.0 / RATE_PER_UNIT;
 
 /// The value of a component.
@@ -45,7 +48,8 @@ pub enum Component {
     Number(i64),
     /// Of [`Codec::Text`].
     Text(String),
-    /// Of [`Codec::Pose`]: the one that holds from the datagram's horizon on. Newer ones travel in pose sections.
+    /// Of [`Codec::Pose`]: the one that holds from the datagram's horizon on. Newer ones travel in
+    /// pose sections.
     Pose(Pose),
 }
 
@@ -62,13 +66,16 @@ impl Component {
         }
     }
 
-    /// Whether `codec` can carry this: the same type, and within its range. A game's components are asked at the spawn.
+    /// Whether `codec` can carry this: the same type, and within its range. A game's components are
+    /// asked at the spawn.
     pub fn fits(&self, codec: &Codec) -> bool {
         match (self, codec) {
-            (Self::Path(path), Codec::Path) => path.points().all(|(_, point)| point.position.is_finite()),
-            (Self::Gauge(gauge), Codec::Gauge { max }) => {
-                gauge.points().all(|(_, point)| point.max == *max && point.value.is_finite() && point.rate.is_finite())
+            (Self::Path(path), Codec::Path) => {
+                path.points().all(|(_, point)| point.position.is_finite())
             }
+            (Self::Gauge(gauge), Codec::Gauge { max }) => gauge.points().all(|(_, point)| {
+                point.max == *max && point.value.is_finite() && point.rate.is_finite()
+            }),
             (Self::Flag(_), Codec::Flag) => true,
             (Self::Number(number), Codec::Number { min, max }) => (min..=max).contains(&number),
             (Self::Text(text), Codec::Text { max_bytes }) => text.len() <= *max_bytes as usize,
@@ -87,10 +94,11 @@ impl Component {
         }
     }
 
-    /// At the receiver: takes over what `update` says, and keeps what lies before it. One of another type is ignored.
+    /// At the receiver: takes over what `update` says, and keeps what lies before it. One of
+    /// another type is ignored.
     ///
-    /// Updates may arrive in another order than they were sent: this is for one whose datagram is newer than that of
-    /// the last one merged.
+    /// Updates may arrive in another order than they were sent: this is for one whose datagram is
+    /// newer than that of the last one merged.
     pub fn merge(&mut self, update: &Self) {
         match (self, update) {
             (Self::Path(path), Self::Path(update)) => merge(path, update),
@@ -107,16 +115,25 @@ impl Component {
     ///
     /// # Panics
     /// With a writer or a measure, when this does not [fit](Self::fits) `codec`: our bug.
-    pub fn wire<C: Coder>(&mut self, codec: &Codec, base: GameTime, coder: &mut C) -> Result<(), WireError> {
+    pub fn wire<C: Coder>(
+        &mut self,
+        codec: &Codec,
+        base: GameTime,
+        coder: &mut C,
+    ) -> Result<(), WireError> {
         if C::READS {
             *self = Self::unknown(codec);
         }
         match (self, codec) {
             (Self::Path(path), Codec::Path) => wire_timeline(path, base, coder, wire_waypoint),
             (Self::Gauge(gauge), Codec::Gauge { max }) => {
-                wire_timeline(gauge, base, coder, |gauge, coder| wire_gauge(gauge, *max, coder))
+                wire_timeline(gauge, base, coder, |gauge, coder| {
+                    wire_gauge(gauge, *max, coder)
+                })
             }
-            (Self::Flag(flag), Codec::Flag) => wire_timeline(flag, base, coder, |held, coder| coder.flag(&mut held.0)),
+            (Self::Flag(flag), Codec::Flag) => {
+                wire_timeline(flag, base, coder, |held, coder| coder.flag(&mut held.0))
+            }
             (Self::Number(number), Codec::Number { min, max }) => coder.bounded(number, *min, *max),
             (Self::Text(text), Codec::Text { max_bytes }) => coder.text(text, *max_bytes as usize),
             (Self::Pose(pose), Codec::Pose(format)) => format.wire(pose, coder),
@@ -126,22 +143,29 @@ impl Component {
 }
 
 impl Component {
-    /// Writes or measures what holds from `from` on, without a copy of it: the value at that time, and what is planned
-    /// behind it. What led there stays untold. `base` is the datagram's stamp, and not after `from`.
+    /// Writes or measures what holds from `from` on, without a copy of it: the value at that time,
+    /// and what is planned behind it. What led there stays untold. `base` is the datagram's stamp,
+    /// and not after `from`.
     ///
     /// # Panics
     /// When this does not [fit](Self::fits) `codec`: our bug.
     pub fn wire_from(&self, codec: &Codec, from: GameTime, base: GameTime, coder: &mut impl Coder) {
         let written = match (self, codec) {
-            (Self::Path(path), Codec::Path) => Tail::from_then_on(path, from, base).wire(base, coder, wire_waypoint),
-            (Self::Gauge(gauge), Codec::Gauge { max }) => {
-                Tail::from_then_on(gauge, from, base).wire(base, coder, |gauge, coder| wire_gauge(gauge, *max, coder))
+            (Self::Path(path), Codec::Path) => {
+                Tail::from_then_on(path, from, base).wire(base, coder, wire_waypoint)
             }
+            (Self::Gauge(gauge), Codec::Gauge { max }) => Tail::from_then_on(gauge, from, base)
+                .wire(base, coder, |gauge, coder| wire_gauge(gauge, *max, coder)),
             (Self::Flag(flag), Codec::Flag) => {
-                Tail::from_then_on(flag, from, base).wire(base, coder, |held, coder| coder.flag(&mut held.0))
+                Tail::from_then_on(flag, from, base)
+                    .wire(base, coder, |held, coder| coder.flag(&mut held.0))
             }
-            (Self::Number(number), Codec::Number { min, max }) => coder.bounded(&mut { *number }, *min, *max),
-            (Self::Text(text), Codec::Text { max_bytes }) => coder.write_text(text, *max_bytes as usize),
+            (Self::Number(number), Codec::Number { min, max }) => {
+                coder.bounded(&mut { *number }, *min, *max)
+            }
+            (Self::Text(text), Codec::Text { max_bytes }) => {
+                coder.write_text(text, *max_bytes as usize)
+            }
             (Self::Pose(pose), Codec::Pose(format)) => format.wire(&mut { *pose }, coder),
             (component, codec) => panic!("{codec:?} cannot carry {component:?}"),
         };
@@ -158,13 +182,16 @@ trait Quantise: Sample + Copy + Default {
 impl Waypoint {
     /// What the other end will hold: the position on the wire's grid.
     pub fn quantised(self) -> Self {
-        Self { position: self.position.quantised(), ..self }
+        Self {
+            position: self.position.quantised(),
+            ..self
+        }
     }
 }
 
 impl Gauge {
-    /// What the other end will hold: the value in steps of 1/16 within 0 to `max`, the rate in steps of 1/64 within ±
-    /// 512 a second.
+    /// What the other end will hold: the value in steps of 1/16 within 0 to `max`, the rate in
+    /// steps of 1/64 within ± 512 a second.
     ///
     /// # Panics
     /// When value or rate are not finite: a game's bug.
@@ -207,7 +234,10 @@ struct Tail<T> {
 
 impl<T: Quantise> Tail<T> {
     fn empty() -> Self {
-        Self { points: [(GameTime::ZERO, T::default()); MAX_POINTS], len: 0 }
+        Self {
+            points: [(GameTime::ZERO, T::default()); MAX_POINTS],
+            len: 0,
+        }
     }
 
     fn of(timeline: &Timeline<T>, from: GameTime) -> Self {
@@ -234,11 +264,14 @@ impl<T: Quantise> Tail<T> {
         tail
     }
 
-    /// Adds the next point; false when there is no room for it. Of two points in one millisecond the later holds, and
-    /// rounding may make two of those at or before `from`.
+    /// Adds the next point; false when there is no room for it. Of two points in one millisecond
+    /// the later holds, and rounding may make two of those at or before `from`.
     fn push(&mut self, time: GameTime, value: T, from: GameTime) -> bool {
         let point = (time.whole_millis(), value.on_grid());
-        let replaces = self.as_slice().last().is_some_and(|last| last.0 == point.0 || point.0 <= from);
+        let replaces = self
+            .as_slice()
+            .last()
+            .is_some_and(|last| last.0 == point.0 || point.0 <= from);
         if self.len == MAX_POINTS && !replaces {
             return false;
         }
@@ -289,7 +322,11 @@ fn wire_timeline<T: Quantise, C: Coder>(
     coder: &mut C,
     value: impl FnMut(&mut T, &mut C) -> Result<(), WireError>,
 ) -> Result<(), WireError> {
-    let mut tail = if C::READS { Tail::empty() } else { Tail::of(timeline, base) };
+    let mut tail = if C::READS {
+        Tail::empty()
+    } else {
+        Tail::of(timeline, base)
+    };
     tail.wire(base, coder, value)?;
     if C::READS {
         tail.insert_into(timeline);
@@ -298,12 +335,20 @@ fn wire_timeline<T: Quantise, C: Coder>(
 }
 
 /// A varint of the milliseconds since `previous`, less one: the next point is a later one.
-fn wire_time_after(previous: GameTime, time: &mut GameTime, coder: &mut impl Coder) -> Result<(), WireError> {
+fn wire_time_after(
+    previous: GameTime,
+    time: &mut GameTime,
+    coder: &mut impl Coder,
+) -> Result<(), WireError> {
     let earliest = previous.millis() + 1;
     let mut gap = time.millis().saturating_sub(earliest);
     coder.varint(&mut gap)?;
-    let millis = earliest.checked_add(gap).filter(|millis| *millis <= GameTime::MAX.millis());
-    *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange { what: "time of a point" })?);
+    let millis = earliest
+        .checked_add(gap)
+        .filter(|millis| *millis <= GameTime::MAX.millis());
+    *time = GameTime::from_millis(millis.ok_or(WireError::OutOfRange {
+        what: "time of a point",
+    })?);
     Ok(())
 }
 
@@ -320,7 +365,9 @@ fn wire_gauge(gauge: &mut Gauge, max: f32, coder: &mut impl Coder) -> Result<(),
     if changes {
         coder.quantised(&mut gauge.rate, -MAX_RATE, MAX_RATE, RATE_PER_UNIT)?;
         if gauge.rate == 0.0 {
-            return Err(WireError::OutOfRange { what: "rate of a gauge" });
+            return Err(WireError::OutOfRange {
+                what: "rate of a gauge",
+            });
         }
     }
     Ok(())
@@ -330,12 +377,20 @@ fn wire_gauge(gauge: &mut Gauge, max: f32, coder: &mut impl Coder) -> Result<(),
 impl Component {
     /// At `position` since `time`.
     pub fn at_rest(time: GameTime, position: Position) -> Self {
-        Self::Path(Timeline::with(TIMELINE_CAPACITY, time, Waypoint::walk(position).quantised()))
+        Self::Path(Timeline::with(
+            TIMELINE_CAPACITY,
+            time,
+            Waypoint::walk(position).quantised(),
+        ))
     }
 
     /// At `value` since `time`, changing by `rate` a second.
     pub fn gauge(time: GameTime, value: f32, rate: f32, max: f32) -> Self {
-        Self::Gauge(Timeline::with(TIMELINE_CAPACITY, time, Gauge { value, rate, max }.quantised()))
+        Self::Gauge(Timeline::with(
+            TIMELINE_CAPACITY,
+            time,
+            Gauge { value, rate, max }.quantised(),
+        ))
     }
 
     /// `value` since `time`.
@@ -357,11 +412,18 @@ mod tests {
         for _ in 0..10_000 {
             let max = 0.1 + rng.f32() * 200.0;
             let value = rng.f32() * max;
-            let stored = Gauge { value, rate: (rng.f32() - 0.5) * 1_100.0, max }.quantised();
+            let stored = Gauge {
+                value,
+                rate: (rng.f32() - 0.5) * 1_100.0,
+                max,
+            }
+            .quantised();
             assert_eq!(stored.quantised(), stored);
             assert!((0.0..=max).contains(&stored.value) && (stored.value - value).abs() < 0.1);
             let sent = Component::Gauge(Timeline::with(2, BASE, stored));
-            let Component::Gauge(read) = through(&sent, &Codec::Gauge { max }) else { panic!("another type") };
+            let Component::Gauge(read) = through(&sent, &Codec::Gauge { max }) else {
+                panic!("another type")
+            };
             let read = *read.last().expect("one point").1;
             assert_eq!(read.value.to_bits(), stored.value.to_bits());
             assert_eq!(read.rate.to_bits(), stored.rate.to_bits());
@@ -370,13 +432,32 @@ mod tests {
 
     #[test]
     fn a_gauge_is_quantised_within_its_range() {
-        let gauge = Gauge { value: 200.0, rate: 600.0, max: 100.03 }.quantised();
+        let gauge = Gauge {
+            value: 200.0,
+            rate: 600.0,
+            max: 100.03,
+        }
+        .quantised();
         assert_eq!((gauge.value, gauge.rate), (100.0, MAX_RATE));
-        let gauge = Gauge { value: -1.0, rate: -600.0, max: 100.03 }.quantised();
+        let gauge = Gauge {
+            value: -1.0,
+            rate: -600.0,
+            max: 100.03,
+        }
+        .quantised();
         assert_eq!((gauge.value, gauge.rate), (0.0, -MAX_RATE));
         assert_eq!(
-            Gauge { value: 1.02, rate: 0.004, max: 50.0 }.quantised(),
-            Gauge { value: 1.0, rate: 0.0, max: 50.0 }
+            Gauge {
+                value: 1.02,
+                rate: 0.004,
+                max: 50.0
+            }
+            .quantised(),
+            Gauge {
+                value: 1.0,
+                rate: 0.0,
+                max: 50.0
+            }
         );
     }
 
@@ -384,14 +465,22 @@ mod tests {
     fn the_other_end_reads_what_clip_says() {
         let mut path = Timeline::new(40);
         for n in 0..30 {
-            path.insert(GameTime::from_micros(n * 1_000_700), Waypoint::walk(Position::on_ground(n as f32 / 3.0, 0.1)));
+            path.insert(
+                GameTime::from_micros(n * 1_000_700),
+                Waypoint::walk(Position::on_ground(n as f32 / 3.0, 0.1)),
+            );
         }
         let path = Component::Path(path);
         let clipped = path.clip(BASE);
         assert_eq!(through(&path, &Codec::Path), clipped);
         assert_eq!(through(&clipped, &Codec::Path), clipped);
-        let Component::Path(clipped) = clipped else { panic!("another type") };
-        let times = clipped.points().map(|(time, _)| time.millis()).collect::<Vec<_>>();
+        let Component::Path(clipped) = clipped else {
+            panic!("another type")
+        };
+        let times = clipped
+            .points()
+            .map(|(time, _)| time.millis())
+            .collect::<Vec<_>>();
         assert_eq!(times.len(), MAX_POINTS);
         assert_eq!(times[..4], [9_006, 10_007, 11_007, 12_008]);
     }
@@ -402,8 +491,13 @@ mod tests {
         for (micros, value) in [(10_000_100, true), (10_000_200, false), (10_001_000, true)] {
             flag.insert(GameTime::from_micros(micros), Held(value));
         }
-        let Component::Flag(read) = through(&Component::Flag(flag), &Codec::Flag) else { panic!("another type") };
-        let points = read.points().map(|(time, held)| (time.millis(), held.0)).collect::<Vec<_>>();
+        let Component::Flag(read) = through(&Component::Flag(flag), &Codec::Flag) else {
+            panic!("another type")
+        };
+        let points = read
+            .points()
+            .map(|(time, held)| (time.millis(), held.0))
+            .collect::<Vec<_>>();
         assert_eq!(points, [(10_000, false), (10_001, true)]);
     }
 
@@ -411,7 +505,10 @@ mod tests {
     fn what_holds_at_the_base_after_rounding_travels_alone() {
         let mut flag = Timeline::with(4, GameTime::ZERO, Held(false));
         flag.insert(BASE + std::time::Duration::from_micros(700), Held(true));
-        assert_eq!(through(&Component::Flag(flag), &Codec::Flag), Component::flag(BASE, true));
+        assert_eq!(
+            through(&Component::Flag(flag), &Codec::Flag),
+            Component::flag(BASE, true)
+        );
     }
 
     #[test]
@@ -425,7 +522,12 @@ mod tests {
 
     #[test]
     fn an_update_replaces_what_was_known_from_its_first_point_on() {
-        let at = |millis, x| (GameTime::from_millis(millis), Waypoint::walk(Position::on_ground(x, 0.0)));
+        let at = |millis, x| {
+            (
+                GameTime::from_millis(millis),
+                Waypoint::walk(Position::on_ground(x, 0.0)),
+            )
+        };
         let path = |points: &[(GameTime, Waypoint)]| {
             let mut path = Timeline::new(TIMELINE_CAPACITY);
             path.merge_tail(points.iter().copied());
@@ -441,13 +543,34 @@ mod tests {
     #[test]
     fn components_take_as_many_bits_as_documented() {
         let short = 5; // A time within 8 ms of the base.
-        assert_eq!(bits_of(&Component::at_rest(BASE, Position::default()), &Codec::Path), 4 + short + 61);
+        assert_eq!(
+            bits_of(&Component::at_rest(BASE, Position::default()), &Codec::Path),
+            4 + short + 61
+        );
         let gauge = Codec::Gauge { max: 100.0 };
-        assert_eq!(bits_of(&Component::gauge(BASE, 50.0, 0.0, 100.0), &gauge), 4 + short + 11 + 1);
-        assert_eq!(bits_of(&Component::gauge(BASE, 50.0, 2.0, 100.0), &gauge), 4 + short + 11 + 1 + 16);
-        assert_eq!(bits_of(&Component::flag(BASE, true), &Codec::Flag), 4 + short + 1);
-        assert_eq!(bits_of(&Component::Number(5), &Codec::Number { min: 1, max: 99 }), 7);
-        assert_eq!(bits_of(&Component::Text("abc".into()), &Codec::Text { max_bytes: 96 }), 7 + 24);
+        assert_eq!(
+            bits_of(&Component::gauge(BASE, 50.0, 0.0, 100.0), &gauge),
+            4 + short + 11 + 1
+        );
+        assert_eq!(
+            bits_of(&Component::gauge(BASE, 50.0, 2.0, 100.0), &gauge),
+            4 + short + 11 + 1 + 16
+        );
+        assert_eq!(
+            bits_of(&Component::flag(BASE, true), &Codec::Flag),
+            4 + short + 1
+        );
+        assert_eq!(
+            bits_of(&Component::Number(5), &Codec::Number { min: 1, max: 99 }),
+            7
+        );
+        assert_eq!(
+            bits_of(
+                &Component::Text("abc".into()),
+                &Codec::Text { max_bytes: 96 }
+            ),
+            7 + 24
+        );
     }
 
     #[test]
@@ -475,22 +598,32 @@ mod tests {
         path.merge_tail(points);
         let path = bits_of(&Component::Path(path), &Codec::Path);
         let max_bytes = crate::schema::MAX_TEXT_BYTES;
-        let text = bits_of(&Component::Text("x".repeat(max_bytes as usize)), &Codec::Text { max_bytes });
+        let text = bits_of(
+            &Component::Text("x".repeat(max_bytes as usize)),
+            &Codec::Text { max_bytes },
+        );
         // An alias, a kind, a time and a mask at their longest take less than 200 bits.
         assert!(path.max(text) + 200 < 8 * crate::link::MIN_BODY_BYTES);
     }
 
     fn through(component: &Component, codec: &Codec) -> Component {
         let mut bytes = Vec::new();
-        component.clone().wire(codec, BASE, &mut Writer::new(&mut bytes)).expect("a writer refuses nothing");
+        component
+            .clone()
+            .wire(codec, BASE, &mut Writer::new(&mut bytes))
+            .expect("a writer refuses nothing");
         let mut read = Component::Number(0);
-        read.wire(codec, BASE, &mut Reader::new(&bytes)).expect("what we wrote");
+        read.wire(codec, BASE, &mut Reader::new(&bytes))
+            .expect("what we wrote");
         read
     }
 
     fn bits_of(component: &Component, codec: &Codec) -> usize {
         let mut measure = Measure::new();
-        component.clone().wire(codec, BASE, &mut measure).expect("a measure refuses nothing");
+        component
+            .clone()
+            .wire(codec, BASE, &mut measure)
+            .expect("a measure refuses nothing");
         measure.bits()
     }
 }

@@ -1,11 +1,12 @@
 //! A schema as it travels in `Joined`, and back.
 //!
-//! Out of the message comes a [`Schema`] for which [`Schema::check`] holds, or an error that names the place. Messages
-//! are made from any schema: a host checks its game's when the room begins.
+//! Out of the message comes a [`Schema`] for which [`Schema::check`] holds, or an error that names
+//! the place. Messages are made from any schema: a host checks its game's when the room begins.
 
 use super::{
-    Audience, Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind, MAX_COMPONENTS, MAX_EVENTS,
-    MAX_FIELDS, MAX_KINDS, Place, Problem, Schema, SchemaError, Sight, Sync,
+    Audience, Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind,
+    MAX_COMPONENTS, MAX_EVENTS, MAX_FIELDS, MAX_KINDS, Place, Problem, Schema, SchemaError, Sight,
+    Sync,
 };
 use crate::control::game as pb;
 use crate::control::game::component::Codec as PbCodec;
@@ -22,8 +23,16 @@ impl TryFrom<pb::Schema> for Schema {
         place.limit("events", message.events.len(), MAX_EVENTS)?;
         let schema = Self {
             game: message.game,
-            kinds: message.kinds.into_iter().map(|kind| read_kind(&place, kind)).collect::<Result<_, _>>()?,
-            events: message.events.into_iter().map(|event| read_event(&place, event)).collect::<Result<_, _>>()?,
+            kinds: message
+                .kinds
+                .into_iter()
+                .map(|kind| read_kind(&place, kind))
+                .collect::<Result<_, _>>()?,
+            events: message
+                .events
+                .into_iter()
+                .map(|event| read_event(&place, event))
+                .collect::<Result<_, _>>()?,
             spells: message.spells,
         };
         schema.check()?;
@@ -35,19 +44,34 @@ fn read_kind(place: &Place, message: pb::Kind) -> Result<Kind, SchemaError> {
     let place = place.inside("kind", &message.name);
     place.limit("components", message.components.len(), MAX_COMPONENTS)?;
     let sight = read_sight(&place, message.inner, message.outer)?;
-    let freshness = message.freshness.map_or_else(Freshness::default, |message| Freshness {
-        engaged_ms: message.engaged_ms,
-        near_m: message.near_m,
-        near_ms: message.near_ms,
-        far_ms: message.far_ms,
-    });
-    let components = message.components.into_iter().map(|component| read_component(&place, component));
+    let freshness = message
+        .freshness
+        .map_or_else(Freshness::default, |message| Freshness {
+            engaged_ms: message.engaged_ms,
+            near_m: message.near_m,
+            near_ms: message.near_ms,
+            far_ms: message.far_ms,
+        });
+    let components = message
+        .components
+        .into_iter()
+        .map(|component| read_component(&place, component));
     let sync = match message.sync.try_into() {
         Ok(pb::kind::Sync::Interpolated) => Sync::Interpolated,
         Ok(pb::kind::Sync::Simulated) => Sync::Simulated,
-        Err(_) => return Err(place.error(Problem::Unknown { what: "way of synchronising" })),
+        Err(_) => {
+            return Err(place.error(Problem::Unknown {
+                what: "way of synchronising",
+            }));
+        }
     };
-    Ok(Kind { name: message.name, components: components.collect::<Result<_, _>>()?, sight, freshness, sync })
+    Ok(Kind {
+        name: message.name,
+        components: components.collect::<Result<_, _>>()?,
+        sight,
+        freshness,
+        sync,
+    })
 }
 
 /// 0 and 0: as far as the room says.
@@ -57,7 +81,10 @@ fn read_sight(place: &Place, inner: u32, outer: u32) -> Result<Option<Sight>, Sc
     }
     let problem = || place.error(Problem::BadSight { inner, outer });
     let narrow = |radius: u32| u16::try_from(radius).map_err(|_| problem());
-    Ok(Some(Sight { inner: narrow(inner)?, outer: narrow(outer)? }))
+    Ok(Some(Sight {
+        inner: narrow(inner)?,
+        outer: narrow(outer)?,
+    }))
 }
 
 fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec, SchemaError> {
@@ -77,7 +104,11 @@ fn read_component(place: &Place, message: pb::Component) -> Result<ComponentSpec
         Some(PbCodec::Pose(pose)) => Codec::Pose(read_pose(&place, pose)?),
         None => return Err(place.error(Problem::Unknown { what: "codec" })),
     };
-    Ok(ComponentSpec { name: message.name, codec, audience })
+    Ok(ComponentSpec {
+        name: message.name,
+        codec,
+        audience,
+    })
 }
 
 fn read_pose(place: &Place, message: pb::Pose) -> Result<PoseFormat, SchemaError> {
@@ -87,20 +118,37 @@ fn read_pose(place: &Place, message: pb::Pose) -> Result<PoseFormat, SchemaError
         Some(PbTurn::Fixed(pb::pose::Fixed {})) => Turning::Fixed,
         Some(PbTurn::Yaw(pb::pose::Yaw { bits })) => Turning::Yaw { bits: narrow(bits) },
         Some(PbTurn::Free(pb::pose::Free { bits })) => Turning::Free { bits: narrow(bits) },
-        None => return Err(place.error(Problem::Unknown { what: "way of turning" })),
+        None => {
+            return Err(place.error(Problem::Unknown {
+                what: "way of turning",
+            }));
+        }
     };
     let narrow = |units: u32| u16::try_from(units).unwrap_or(u16::MAX);
     let motion = message
         .motion
-        .map(|pb::pose::Motion { linear, angular }| MotionFormat { linear: narrow(linear), angular: narrow(angular) });
-    Ok(PoseFormat { per_metre: narrow(message.per_metre), turn, motion })
+        .map(|pb::pose::Motion { linear, angular }| MotionFormat {
+            linear: narrow(linear),
+            angular: narrow(angular),
+        });
+    Ok(PoseFormat {
+        per_metre: narrow(message.per_metre),
+        turn,
+        motion,
+    })
 }
 
 fn read_event(place: &Place, message: pb::EventKind) -> Result<EventKind, SchemaError> {
     let place = place.inside("event", &message.name);
     place.limit("fields", message.fields.len(), MAX_FIELDS)?;
-    let fields = message.fields.into_iter().map(|field| read_field(&place, field));
-    Ok(EventKind { name: message.name, fields: fields.collect::<Result<_, _>>()? })
+    let fields = message
+        .fields
+        .into_iter()
+        .map(|field| read_field(&place, field));
+    Ok(EventKind {
+        name: message.name,
+        fields: fields.collect::<Result<_, _>>()?,
+    })
 }
 
 fn read_field(place: &Place, message: pb::Field) -> Result<FieldSpec, SchemaError> {
@@ -108,9 +156,16 @@ fn read_field(place: &Place, message: pb::Field) -> Result<FieldSpec, SchemaErro
         Ok(pb::field::Type::Object) => FieldType::Object,
         Ok(pb::field::Type::Position) => FieldType::Position,
         Ok(pb::field::Type::Number) => FieldType::Number,
-        Err(_) => return Err(place.inside("field", &message.name).error(Problem::Unknown { what: "type" })),
+        Err(_) => {
+            return Err(place
+                .inside("field", &message.name)
+                .error(Problem::Unknown { what: "type" }));
+        }
     };
-    Ok(FieldSpec { name: message.name, ty })
+    Ok(FieldSpec {
+        name: message.name,
+        ty,
+    })
 }
 
 impl From<&Schema> for pb::Schema {
@@ -126,15 +181,34 @@ impl From<&Schema> for pb::Schema {
 
 impl From<&Kind> for pb::Kind {
     fn from(kind: &Kind) -> Self {
-        let (inner, outer) = kind.sight.map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
+        let (inner, outer) = kind
+            .sight
+            .map_or((0, 0), |sight| (sight.inner.into(), sight.outer.into()));
         let components = kind.components.iter().map(pb::Component::from).collect();
-        let Freshness { engaged_ms, near_m, near_ms, far_ms } = kind.freshness;
-        let freshness = Some(pb::Freshness { engaged_ms, near_m, near_ms, far_ms });
+        let Freshness {
+            engaged_ms,
+            near_m,
+            near_ms,
+            far_ms,
+        } = kind.freshness;
+        let freshness = Some(pb::Freshness {
+            engaged_ms,
+            near_m,
+            near_ms,
+            far_ms,
+        });
         let sync = match kind.sync {
             Sync::Interpolated => pb::kind::Sync::Interpolated,
             Sync::Simulated => pb::kind::Sync::Simulated,
         };
-        Self { name: kind.name.clone(), components, inner, outer, freshness, sync: sync.into() }
+        Self {
+            name: kind.name.clone(),
+            components,
+            inner,
+            outer,
+            freshness,
+            sync: sync.into(),
+        }
     }
 }
 
@@ -153,7 +227,11 @@ impl From<&ComponentSpec> for pb::Component {
             Codec::Text { max_bytes } => PbCodec::Text(pb::Text { max_bytes }),
             Codec::Pose(format) => PbCodec::Pose((&format).into()),
         };
-        Self { name: component.name.clone(), audience: audience.into(), codec: Some(codec) }
+        Self {
+            name: component.name.clone(),
+            audience: audience.into(),
+            codec: Some(codec),
+        }
     }
 }
 
@@ -164,17 +242,26 @@ impl From<&PoseFormat> for pb::Pose {
             Turning::Yaw { bits } => PbTurn::Yaw(pb::pose::Yaw { bits: bits.into() }),
             Turning::Free { bits } => PbTurn::Free(pb::pose::Free { bits: bits.into() }),
         };
-        let motion = format.motion.map(|MotionFormat { linear, angular }| pb::pose::Motion {
-            linear: linear.into(),
-            angular: angular.into(),
-        });
-        Self { per_metre: format.per_metre.into(), turn: Some(turn), motion }
+        let motion = format
+            .motion
+            .map(|MotionFormat { linear, angular }| pb::pose::Motion {
+                linear: linear.into(),
+                angular: angular.into(),
+            });
+        Self {
+            per_metre: format.per_metre.into(),
+            turn: Some(turn),
+            motion,
+        }
     }
 }
 
 impl From<&EventKind> for pb::EventKind {
     fn from(event: &EventKind) -> Self {
-        Self { name: event.name.clone(), fields: event.fields.iter().map(pb::Field::from).collect() }
+        Self {
+            name: event.name.clone(),
+            fields: event.fields.iter().map(pb::Field::from).collect(),
+        }
     }
 }
 
@@ -185,7 +272,10 @@ impl From<&FieldSpec> for pb::Field {
             FieldType::Position => pb::field::Type::Position,
             FieldType::Number => pb::field::Type::Number,
         };
-        Self { name: field.name.clone(), r#type: ty.into() }
+        Self {
+            name: field.name.clone(),
+            r#type: ty.into(),
+        }
     }
 }
 
@@ -204,13 +294,23 @@ mod tests {
 
     #[test]
     fn what_a_newer_game_may_say_is_an_error_that_names_the_place() {
-        check("schema, kind \"avatar\", component \"health\"", "codec", |schema| {
-            schema.kinds[0].components[1].codec = None;
+        check(
+            "schema, kind \"avatar\", component \"health\"",
+            "codec",
+            |schema| {
+                schema.kinds[0].components[1].codec = None;
+            },
+        );
+        check(
+            "schema, kind \"avatar\", component \"health\"",
+            "audience",
+            |schema| {
+                schema.kinds[0].components[1].audience = 7;
+            },
+        );
+        check("schema, event \"hit\", field \"where\"", "type", |schema| {
+            schema.events[0].fields[1].r#type = -1
         });
-        check("schema, kind \"avatar\", component \"health\"", "audience", |schema| {
-            schema.kinds[0].components[1].audience = 7;
-        });
-        check("schema, event \"hit\", field \"where\"", "type", |schema| schema.events[0].fields[1].r#type = -1);
     }
 
     #[test]
@@ -218,24 +318,51 @@ mod tests {
         let mut message = pb::Schema::from(&Schema::example());
         message.kinds[1].outer = 65_536;
         let refusal = Schema::try_from(message).expect_err("17 bits");
-        assert_eq!(refusal.problem, Problem::BadSight { inner: 0, outer: 65_536 });
-        assert!(refusal.to_string().starts_with("schema, kind \"stone\": the outer radius"), "{refusal}");
+        assert_eq!(
+            refusal.problem,
+            Problem::BadSight {
+                inner: 0,
+                outer: 65_536
+            }
+        );
+        assert!(
+            refusal
+                .to_string()
+                .starts_with("schema, kind \"stone\": the outer radius"),
+            "{refusal}"
+        );
     }
 
     #[test]
     fn what_a_message_says_is_checked() {
         let mut message = pb::Schema::from(&Schema::example());
         message.kinds[0].components.remove(0);
-        assert_eq!(Schema::try_from(message).map_err(|error| error.problem), Err(Problem::NoPath));
-        let message = pb::Schema { kinds: vec![pb::Kind::default(); 1_000], ..pb::Schema::default() };
-        let too_many = Problem::TooMany { what: "kinds", count: 1_000, max: 64 };
-        assert_eq!(Schema::try_from(message).map_err(|error| error.problem), Err(too_many));
+        assert_eq!(
+            Schema::try_from(message).map_err(|error| error.problem),
+            Err(Problem::NoPath)
+        );
+        let message = pb::Schema {
+            kinds: vec![pb::Kind::default(); 1_000],
+            ..pb::Schema::default()
+        };
+        let too_many = Problem::TooMany {
+            what: "kinds",
+            count: 1_000,
+            max: 64,
+        };
+        assert_eq!(
+            Schema::try_from(message).map_err(|error| error.problem),
+            Err(too_many)
+        );
     }
 
     fn check(place: &str, what: &'static str, break_it: impl FnOnce(&mut pb::Schema)) {
         let mut message = pb::Schema::from(&Schema::example());
         break_it(&mut message);
-        let refusal = SchemaError { place: place.into(), problem: Problem::Unknown { what } };
+        let refusal = SchemaError {
+            place: place.into(),
+            problem: Problem::Unknown { what },
+        };
         assert_eq!(Schema::try_from(message), Err(refusal));
     }
 }

@@ -1,22 +1,39 @@
 //! A game with one of everything: for tests, benches and the list of formats.
 
-use super::{Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind, Schema, Sight};
+use super::{
+    Codec, ComponentSpec, EventKind, FieldSpec, FieldType, Freshness, Kind, Schema, Sight,
+};
 use crate::pose::{PoseFormat, Turning};
 
 impl Schema {
-    /// Kinds `avatar` (all codecs but poses; mana is the owner's) and `stone` (a path, seen from 3 cells away), the event
-    /// `hit`, two spells.
+    /// Kinds `avatar` (all codecs but poses; mana is the owner's) and `stone` (a path, seen from 3
+    /// cells away), the event `hit`, two spells.
     pub fn example() -> Self {
-        let fields = [("who", FieldType::Object), ("where", FieldType::Position), ("damage", FieldType::Number)];
-        let fields = fields.map(|(name, ty)| FieldSpec { name: name.into(), ty });
+        let fields = [
+            ("who", FieldType::Object),
+            ("where", FieldType::Position),
+            ("damage", FieldType::Number),
+        ];
+        let fields = fields.map(|(name, ty)| FieldSpec {
+            name: name.into(),
+            ty,
+        });
         let far = Sight { inner: 0, outer: 3 };
         Self {
             game: "example".into(),
             kinds: vec![
                 avatar(),
-                Kind { name: "stone".into(), components: vec![path()], sight: Some(far), ..Kind::default() },
+                Kind {
+                    name: "stone".into(),
+                    components: vec![path()],
+                    sight: Some(far),
+                    ..Kind::default()
+                },
             ],
-            events: vec![EventKind { name: "hit".into(), fields: fields.into() }],
+            events: vec![EventKind {
+                name: "hit".into(),
+                fields: fields.into(),
+            }],
             spells: vec!["bolt".into(), "heal".into()],
         }
     }
@@ -31,23 +48,48 @@ fn avatar() -> Kind {
         ComponentSpec::public("level", Codec::Number { min: 1, max: 99 }),
         ComponentSpec::public("name", Codec::Text { max_bytes: 96 }),
     ];
-    Kind { name: "avatar".into(), components, ..Kind::default() }
+    Kind {
+        name: "avatar".into(),
+        components,
+        ..Kind::default()
+    }
 }
 
 impl Schema {
-    /// [`Schema::example`] and kinds with poses behind its two: `walker` (a yaw of 8 bits, 100 units a metre; a name for
-    /// its team), `cube` (free, 9 bits, 512 units a metre), `ball` (fixed, 16 units a metre; fresher than others).
+    /// [`Schema::example`] and kinds with poses behind its two: `walker` (a yaw of 8 bits, 100
+    /// units a metre; a name for its team), `cube` (free, 9 bits, 512 units a metre), `ball`
+    /// (fixed, 16 units a metre; fresher than others).
     pub fn example_with_poses() -> Self {
         let mut schema = Self::example();
-        let pose =
-            |per_metre, turn| ComponentSpec::public("pose", Codec::Pose(PoseFormat { per_metre, turn, motion: None }));
-        let kind = |name: &str, components| Kind { name: name.into(), components, ..Kind::default() };
+        let pose = |per_metre, turn| {
+            ComponentSpec::public(
+                "pose",
+                Codec::Pose(PoseFormat {
+                    per_metre,
+                    turn,
+                    motion: None,
+                }),
+            )
+        };
+        let kind = |name: &str, components| Kind {
+            name: name.into(),
+            components,
+            ..Kind::default()
+        };
         let name = ComponentSpec::team("name", Codec::Text { max_bytes: 32 });
-        let fresher = Freshness { engaged_ms: 20, near_m: 5.5, near_ms: 30, far_ms: 40 };
+        let fresher = Freshness {
+            engaged_ms: 20,
+            near_m: 5.5,
+            near_ms: 30,
+            far_ms: 40,
+        };
         schema.kinds.extend([
             kind("walker", vec![pose(100, Turning::Yaw { bits: 8 }), name]),
             kind("cube", vec![pose(512, Turning::Free { bits: 9 })]),
-            Kind { freshness: fresher, ..kind("ball", vec![pose(16, Turning::Fixed)]) },
+            Kind {
+                freshness: fresher,
+                ..kind("ball", vec![pose(16, Turning::Fixed)])
+            },
         ]);
         schema
     }

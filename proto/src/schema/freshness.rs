@@ -1,14 +1,16 @@
 //! How old what a client sees of an object may get before it should be told again.
 //!
-//! Three classes: what one fights or plays with, what is near, and all else. The ages are targets: a server plans by them,
-//! and a client reports against them; under a tight budget the classes degrade in order.
+//! Three classes: what one fights or plays with, what is near, and all else. The ages are targets:
+//! a server plans by them, and a client reports against them; under a tight budget the classes
+//! degrade in order.
 
 use crate::space::MAX_MAP_METRES;
 
 /// The longest target age, in milliseconds.
 const MAX_AGE_MS: u32 = 60_000;
 
-/// Target ages of a kind. Invariant, held by [`super::Schema::check`]: 1 <= engaged <= near <= far <= 60,000 ms.
+/// Target ages of a kind. Invariant, held by [`super::Schema::check`]: 1 <= engaged <= near <= far
+/// <= 60,000 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Freshness {
     /// Of what the player is engaged with: own avatar, target, attacker, party.
@@ -23,7 +25,12 @@ pub struct Freshness {
 
 impl Default for Freshness {
     fn default() -> Self {
-        Self { engaged_ms: 50, near_m: 15.0, near_ms: 100, far_ms: 400 }
+        Self {
+            engaged_ms: 50,
+            near_m: 15.0,
+            near_ms: 100,
+            far_ms: 400,
+        }
     }
 }
 

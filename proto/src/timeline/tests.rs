@@ -49,17 +49,28 @@ impl Oracle {
         };
         let gauge = self.points[&time];
         let value = gauge.value + gauge.rate * (t.micros() - time.micros()) as f32 / 1e6;
-        Some(Gauge { value: value.clamp(0.0, gauge.max), ..gauge })
+        Some(Gauge {
+            value: value.clamp(0.0, gauge.max),
+            ..gauge
+        })
     }
 
     fn tail(&self, from: GameTime) -> Vec<(GameTime, Gauge)> {
         let first = self.last_at_or_before(from).unwrap_or(GameTime::ZERO);
-        self.points.iter().map(|(&time, &value)| (time, value)).filter(|point| point.0 >= first).collect()
+        self.points
+            .iter()
+            .map(|(&time, &value)| (time, value))
+            .filter(|point| point.0 >= first)
+            .collect()
     }
 }
 
 fn some_point(rng: &mut fastrand::Rng) -> (GameTime, Gauge) {
-    let gauge = Gauge { value: rng.f32() * 100.0, rate: rng.f32() * 200.0 - 100.0, max: 100.0 };
+    let gauge = Gauge {
+        value: rng.f32() * 100.0,
+        rate: rng.f32() * 200.0 - 100.0,
+        max: 100.0,
+    };
     (at(rng.u64(..50)), gauge)
 }
 
@@ -69,7 +80,10 @@ fn a_timeline_agrees_with_a_sorted_list_under_random_operations() {
         let mut rng = fastrand::Rng::with_seed(seed);
         let capacity = rng.usize(1..10);
         let mut timeline = Timeline::new(capacity);
-        let mut oracle = Oracle { points: BTreeMap::new(), capacity };
+        let mut oracle = Oracle {
+            points: BTreeMap::new(),
+            capacity,
+        };
         for step in 0..60 {
             let (time, value) = some_point(&mut rng);
             let points: Vec<_> = (0..rng.usize(..4)).map(|_| some_point(&mut rng)).collect();
@@ -100,19 +114,46 @@ fn a_timeline_agrees_with_a_sorted_list_under_random_operations() {
 
 fn agree(timeline: &Timeline<Gauge>, oracle: &Oracle, context: &str) {
     let owned = |(time, value): (GameTime, &Gauge)| (time, *value);
-    let points: Vec<_> = oracle.points.iter().map(|(&time, &value)| (time, value)).collect();
-    assert_eq!(timeline.points().map(owned).collect::<Vec<_>>(), points, "{context}");
-    assert_eq!(timeline.first().map(owned), points.first().copied(), "{context}");
-    assert_eq!(timeline.last().map(owned), points.last().copied(), "{context}");
-    assert_eq!((timeline.len(), timeline.is_empty()), (points.len(), points.is_empty()), "{context}");
+    let points: Vec<_> = oracle
+        .points
+        .iter()
+        .map(|(&time, &value)| (time, value))
+        .collect();
+    assert_eq!(
+        timeline.points().map(owned).collect::<Vec<_>>(),
+        points,
+        "{context}"
+    );
+    assert_eq!(
+        timeline.first().map(owned),
+        points.first().copied(),
+        "{context}"
+    );
+    assert_eq!(
+        timeline.last().map(owned),
+        points.last().copied(),
+        "{context}"
+    );
+    assert_eq!(
+        (timeline.len(), timeline.is_empty()),
+        (points.len(), points.is_empty()),
+        "{context}"
+    );
     for millis in 0..52 {
         let t = at(millis);
         let (ours, theirs) = (timeline.at(t), oracle.at(t));
         assert_eq!(ours.is_some(), theirs.is_some(), "{context}, {t:?}");
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
-            assert!((ours.value - theirs.value).abs() < 1e-3, "{context}, {t:?}: {ours:?}, not {theirs:?}");
+            assert!(
+                (ours.value - theirs.value).abs() < 1e-3,
+                "{context}, {t:?}: {ours:?}, not {theirs:?}"
+            );
         }
-        assert_eq!(timeline.tail(t).map(owned).collect::<Vec<_>>(), oracle.tail(t), "{context}, {t:?}");
+        assert_eq!(
+            timeline.tail(t).map(owned).collect::<Vec<_>>(),
+            oracle.tail(t),
+            "{context}, {t:?}"
+        );
         let next = oracle.points.keys().copied().find(|&time| time > t);
         assert_eq!(timeline.next_after(t), next, "{context}, {t:?}");
     }
@@ -146,8 +187,19 @@ fn an_empty_timeline_has_no_value() {
 fn a_walker_is_on_the_straight_line_between_two_points_and_rests_at_the_last() {
     let mut path = Timeline::with(8, at(1_000), Waypoint::walk(on_x(10.0)));
     path.insert(at(3_000), Waypoint::walk(on_x(20.0)));
-    for (millis, x) in [(0, 10.0), (1_000, 10.0), (1_500, 12.5), (2_000, 15.0), (3_000, 20.0), (9_000, 20.0)] {
-        assert_eq!(path.at(at(millis)), Some(Waypoint::walk(on_x(x))), "{millis} ms");
+    for (millis, x) in [
+        (0, 10.0),
+        (1_000, 10.0),
+        (1_500, 12.5),
+        (2_000, 15.0),
+        (3_000, 20.0),
+        (9_000, 20.0),
+    ] {
+        assert_eq!(
+            path.at(at(millis)),
+            Some(Waypoint::walk(on_x(x))),
+            "{millis} ms"
+        );
     }
 }
 
@@ -156,9 +208,22 @@ fn a_new_click_replaces_the_rest_of_the_way() {
     let mut path = Timeline::with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(4_000), Waypoint::walk(on_x(20.0)));
     let turn = path.at(at(1_000)).expect("it is on its way");
-    path.replace_from(at(1_000), [(at(1_000), turn), (at(2_000), Waypoint::walk(on_x(0.0)))]);
-    for (millis, x) in [(500, 2.5), (1_000, 5.0), (1_500, 2.5), (2_000, 0.0), (4_000, 0.0)] {
-        assert_eq!(path.at(at(millis)).map(|waypoint| waypoint.position), Some(on_x(x)), "{millis} ms");
+    path.replace_from(
+        at(1_000),
+        [(at(1_000), turn), (at(2_000), Waypoint::walk(on_x(0.0)))],
+    );
+    for (millis, x) in [
+        (500, 2.5),
+        (1_000, 5.0),
+        (1_500, 2.5),
+        (2_000, 0.0),
+        (4_000, 0.0),
+    ] {
+        assert_eq!(
+            path.at(at(millis)).map(|waypoint| waypoint.position),
+            Some(on_x(x)),
+            "{millis} ms"
+        );
     }
 }
 
@@ -168,7 +233,10 @@ fn a_jump_takes_no_time() {
     path.insert(at(1_000), Waypoint::jump(on_x(15.0)));
     path.insert(at(2_000), Waypoint::walk(on_x(16.0)));
     let x = |millis| path.at(at(millis)).expect("a path").position.x;
-    assert_eq!([x(0), x(999), x(1_000), x(1_500), x(2_000)], [0.0, 0.0, 15.0, 15.5, 16.0]);
+    assert_eq!(
+        [x(0), x(999), x(1_000), x(1_500), x(2_000)],
+        [0.0, 0.0, 15.0, 15.5, 16.0]
+    );
 }
 
 #[test]
@@ -176,24 +244,61 @@ fn only_the_point_itself_is_a_jump_so_a_path_cut_there_keeps_it() {
     let mut path = Timeline::with(8, at(0), Waypoint::walk(on_x(0.0)));
     path.insert(at(1_000), Waypoint::jump(on_x(15.0)));
     let jump = |millis| path.at(at(millis)).expect("a path").jump;
-    assert_eq!([jump(0), jump(999), jump(1_000), jump(1_001)], [false, false, true, false]);
+    assert_eq!(
+        [jump(0), jump(999), jump(1_000), jump(1_001)],
+        [false, false, true, false]
+    );
 }
 
 #[test]
 fn a_gauge_goes_on_at_its_rate_and_stops_at_its_ends() {
-    let mut mana = Timeline::with(8, at(0), Gauge { value: 90.0, rate: 5.0, max: 100.0 });
-    mana.insert(at(10_000), Gauge { value: 30.0, rate: -20.0, max: 100.0 });
-    for (millis, value) in
-        [(0, 90.0), (1_000, 95.0), (5_000, 100.0), (9_999, 100.0), (10_000, 30.0), (11_000, 10.0), (60_000, 0.0)]
-    {
-        assert_eq!(mana.at(at(millis)).map(|gauge| gauge.value), Some(value), "{millis} ms");
+    let mut mana = Timeline::with(
+        8,
+        at(0),
+        Gauge {
+            value: 90.0,
+            rate: 5.0,
+            max: 100.0,
+        },
+    );
+    mana.insert(
+        at(10_000),
+        Gauge {
+            value: 30.0,
+            rate: -20.0,
+            max: 100.0,
+        },
+    );
+    for (millis, value) in [
+        (0, 90.0),
+        (1_000, 95.0),
+        (5_000, 100.0),
+        (9_999, 100.0),
+        (10_000, 30.0),
+        (11_000, 10.0),
+        (60_000, 0.0),
+    ] {
+        assert_eq!(
+            mana.at(at(millis)).map(|gauge| gauge.value),
+            Some(value),
+            "{millis} ms"
+        );
     }
 }
 
 #[test]
 fn a_gauge_is_finite_at_the_end_of_time() {
-    let gauge = Gauge { value: 1.0, rate: f32::MAX, max: 10.0 };
-    assert_eq!(Timeline::with(1, at(0), gauge).at(GameTime::MAX).map(|gauge| gauge.value), Some(10.0));
+    let gauge = Gauge {
+        value: 1.0,
+        rate: f32::MAX,
+        max: 10.0,
+    };
+    assert_eq!(
+        Timeline::with(1, at(0), gauge)
+            .at(GameTime::MAX)
+            .map(|gauge| gauge.value),
+        Some(10.0)
+    );
 }
 
 #[test]
@@ -211,7 +316,10 @@ fn a_full_timeline_forgets_the_oldest_be_it_the_new_one() {
     timeline.insert(at(5), Held('a'));
     assert_eq!(timeline.first(), Some((at(10), &Held('b'))));
     timeline.insert(at(15), Held('d'));
-    assert_eq!(timeline.points().collect::<Vec<_>>(), [(at(15), &Held('d')), (at(20), &Held('c'))]);
+    assert_eq!(
+        timeline.points().collect::<Vec<_>>(),
+        [(at(15), &Held('d')), (at(20), &Held('c'))]
+    );
     timeline.insert(at(15), Held('e'));
     assert_eq!(timeline.at(at(16)), Some(Held('e')));
 }

@@ -1,7 +1,8 @@
 //! The words in which formats are written.
 //!
-//! One required function moves bits; everything else is built on it, in place, for all three coders at once. A
-//! function that gets a value reads it with a writer or a measure, and overwrites it with a reader.
+//! One required function moves bits; everything else is built on it, in place, for all three coders
+//! at once. A function that gets a value reads it with a writer or a measure, and overwrites it
+//! with a reader.
 
 use super::quantise::{SmallestThree, Steps, last_step};
 use super::{Wire, WireError};
@@ -10,13 +11,15 @@ use crate::time::GameTime;
 
 /// A reader, a writer or a measure: what a [`Wire`] format is written for.
 pub trait Coder: Sized {
-    /// Whether this is a reader. A format asks only where reading needs more than writing backwards.
+    /// Whether this is a reader. A format asks only where reading needs more than writing
+    /// backwards.
     const READS: bool;
 
     /// The lowest `width` bits, 0 to 64. All other functions end here.
     ///
     /// # Panics
-    /// With a writer or a measure when `value` does not fit: our bug. The same holds for every function below.
+    /// With a writer or a measure when `value` does not fit: our bug. The same holds for every
+    /// function below.
     fn bits(&mut self, value: &mut u64, width: u32) -> Result<(), WireError>;
 
     /// 1 bit.
@@ -56,7 +59,8 @@ pub trait Coder: Sized {
         self.bits(value, 64)
     }
 
-    /// 32 bits of a float as it is: it may be infinite or not a number. For what a game validates itself.
+    /// 32 bits of a float as it is: it may be infinite or not a number. For what a game validates
+    /// itself.
     fn f32_bits(&mut self, value: &mut f32) -> Result<(), WireError> {
         let mut bits = value.to_bits();
         self.u32(&mut bits)?;
@@ -71,7 +75,10 @@ pub trait Coder: Sized {
             assert!(Self::READS, "no integer from {min} to {max}");
             return Err(WireError::OutOfRange { what });
         }
-        assert!(Self::READS || (min..=max).contains(value), "{value} is not within {min} to {max}");
+        assert!(
+            Self::READS || (min..=max).contains(value),
+            "{value} is not within {min} to {max}"
+        );
         let span = max.wrapping_sub(min).cast_unsigned();
         let mut offset = value.wrapping_sub(min).cast_unsigned();
         self.bits(&mut offset, width_of(span))?;
@@ -85,17 +92,24 @@ pub trait Coder: Sized {
     /// A length or an index from 0 to `max`, both included, in as many bits as `max` takes.
     fn count(&mut self, value: &mut usize, max: usize) -> Result<(), WireError> {
         let mut length = *value as u64;
-        assert!(Self::READS || *value <= max, "a length of {value} is more than {max}");
+        assert!(
+            Self::READS || *value <= max,
+            "a length of {value} is more than {max}"
+        );
         self.bits(&mut length, width_of(max as u64))?;
         if length > max as u64 {
-            return Err(WireError::TooLong { length, max: max as u64 });
+            return Err(WireError::TooLong {
+                length,
+                max: max as u64,
+            });
         }
         *value = length as usize;
         Ok(())
     }
 
-    /// An unsigned integer that is mostly small, in groups of 4 bits from the lowest up, each behind a bit that says
-    /// whether it is the last: 5 bits below 16, 10 below 256, 80 for the largest.
+    /// An unsigned integer that is mostly small, in groups of 4 bits from the lowest up, each
+    /// behind a bit that says whether it is the last: 5 bits below 16, 10 below 256, 80 for the
+    /// largest.
     fn varint(&mut self, value: &mut u64) -> Result<(), WireError> {
         let mut rest = *value;
         let mut read = 0;
@@ -109,7 +123,11 @@ pub trait Coder: Sized {
                 // A last group of zero says nothing: the number has a shorter encoding.
                 let shortest = group == 0 || bits >> 1 != 0;
                 *value = read;
-                return if shortest { Ok(()) } else { Err(WireError::OutOfRange { what: "varint" }) };
+                return if shortest {
+                    Ok(())
+                } else {
+                    Err(WireError::OutOfRange { what: "varint" })
+                };
             }
         }
         Err(WireError::OutOfRange { what: "varint" })
@@ -123,13 +141,23 @@ pub trait Coder: Sized {
         Ok(())
     }
 
-    /// A float from `min` to `max` at the nearest of its steps, `per_unit` of them a unit; see [`super::quantise`] for
-    /// what the other end reads. A writer asserts that the value is within the range.
+    /// A float from `min` to `max` at the nearest of its steps, `per_unit` of them a unit; see
+    /// [`super::quantise`] for what the other end reads. A writer asserts that the value is within
+    /// the range.
     #[inline]
-    fn quantised(&mut self, value: &mut f32, min: f32, max: f32, per_unit: f32) -> Result<(), WireError> {
+    fn quantised(
+        &mut self,
+        value: &mut f32,
+        min: f32,
+        max: f32,
+        per_unit: f32,
+    ) -> Result<(), WireError> {
         let what = "quantised number";
         let Some(steps) = Steps::new(min, max, per_unit) else {
-            assert!(Self::READS, "no range from {min} to {max}, {per_unit} a unit");
+            assert!(
+                Self::READS,
+                "no range from {min} to {max}, {per_unit} a unit"
+            );
             return Err(WireError::OutOfRange { what });
         };
         if Self::READS {
@@ -141,7 +169,10 @@ pub trait Coder: Sized {
             *value = steps.value_of(step);
             return Ok(());
         }
-        assert!((min..=max).contains(value), "{value} is not within {min} to {max}");
+        assert!(
+            (min..=max).contains(value),
+            "{value} is not within {min} to {max}"
+        );
         self.bits(&mut steps.step_of(*value), width_of(steps.last))
     }
 
@@ -152,12 +183,19 @@ pub trait Coder: Sized {
         self.quantised(&mut value.z, MIN_Z, MAX_Z, UNITS_PER_METRE)
     }
 
-    /// An orientation, a unit quaternion: 2 bits for which component is the largest, `bits` (2 to 20) for each of the
-    /// others. What is read is of unit length and its largest component positive.
+    /// An orientation, a unit quaternion: 2 bits for which component is the largest, `bits` (2 to
+    /// 20) for each of the others. What is read is of unit length and its largest component
+    /// positive.
     fn smallest_three(&mut self, value: &mut [f32; 4], bits: u32) -> Result<(), WireError> {
         assert!((2..=20).contains(&bits), "{bits} bits a component");
-        let mut three =
-            if Self::READS { SmallestThree { largest: 0, steps: [0; 3] } } else { SmallestThree::of(*value, bits) };
+        let mut three = if Self::READS {
+            SmallestThree {
+                largest: 0,
+                steps: [0; 3],
+            }
+        } else {
+            SmallestThree::of(*value, bits)
+        };
         let mut largest = three.largest as u64;
         self.bits(&mut largest, 2)?;
         three.largest = largest as usize;
@@ -166,31 +204,46 @@ pub trait Coder: Sized {
         }
         if Self::READS {
             let in_range = three.steps.iter().all(|&step| step <= last_step(bits));
-            let quaternion = if in_range { three.quaternion(bits) } else { None };
-            *value = quaternion.ok_or(WireError::OutOfRange { what: "orientation" })?;
+            let quaternion = if in_range {
+                three.quaternion(bits)
+            } else {
+                None
+            };
+            *value = quaternion.ok_or(WireError::OutOfRange {
+                what: "orientation",
+            })?;
         }
         Ok(())
     }
 
-    /// A moment in whole milliseconds (rounded down), as a signed varint relative to `base`, of which the whole
-    /// milliseconds count as well.
+    /// A moment in whole milliseconds (rounded down), as a signed varint relative to `base`, of
+    /// which the whole milliseconds count as well.
     fn time(&mut self, value: &mut GameTime, base: GameTime) -> Result<(), WireError> {
         let base = base.millis().cast_signed(); // Below 2^54, as the clock counts microseconds.
         let mut offset = value.millis().cast_signed() - base;
         self.signed_varint(&mut offset)?;
         if Self::READS {
-            let millis = base.checked_add(offset).and_then(|millis| u64::try_from(millis).ok());
+            let millis = base
+                .checked_add(offset)
+                .and_then(|millis| u64::try_from(millis).ok());
             let in_range = millis.filter(|&millis| millis <= GameTime::MAX.millis());
-            *value = in_range.map(GameTime::from_millis).ok_or(WireError::OutOfRange { what: "time" })?;
+            *value = in_range
+                .map(GameTime::from_millis)
+                .ok_or(WireError::OutOfRange { what: "time" })?;
         }
         Ok(())
     }
 
-    /// A byte string of at most `max_len` bytes: its length, in the bits that `max_len` takes, then the bytes.
+    /// A byte string of at most `max_len` bytes: its length, in the bits that `max_len` takes, then
+    /// the bytes.
     fn bytes(&mut self, value: &mut Vec<u8>, max_len: usize) -> Result<(), WireError> {
         let mut length = value.len();
         self.count(&mut length, max_len)?;
-        if Self::READS { read_bytes(self, value, length) } else { write_bytes(self, value) }
+        if Self::READS {
+            read_bytes(self, value, length)
+        } else {
+            write_bytes(self, value)
+        }
     }
 
     /// Text in UTF-8, of at most `max_len` bytes, as [`Coder::bytes`].
@@ -213,7 +266,11 @@ pub trait Coder: Sized {
     }
 
     /// At most `max` values: their number, in the bits that `max` takes, then each.
-    fn list<T: Wire + Default>(&mut self, values: &mut Vec<T>, max: usize) -> Result<(), WireError> {
+    fn list<T: Wire + Default>(
+        &mut self,
+        values: &mut Vec<T>,
+        max: usize,
+    ) -> Result<(), WireError> {
         self.list_with(values, max, |coder, value| value.wire(coder))
     }
 

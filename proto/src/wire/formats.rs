@@ -1,16 +1,18 @@
 //! The one list of all formats, and the checks that each of them must pass.
 //!
-//! **To add a format**: implement [`Example`] beside the type (a random valid value from a seeded generator; a format
-//! that needs a context, such as a schema, is wrapped in a type that brings one along), and add one line to
-//! [`formats`]. The tests of `wire` walk the list; each format is then checked for
+//! **To add a format**: implement [`Example`] beside the type (a random valid value from a seeded
+//! generator; a format that needs a context, such as a schema, is wrapped in a type that brings one
+//! along), and add one line to [`formats`]. The tests of `wire` walk the list; each format is then
+//! checked for
 //!
-//! 1. round trips: what is written is read again, equal, at any bit offset, and its [`Measure`] is what the [`Writer`]
-//!    wrote ([`Format::check_round_trip`]);
+//! 1. round trips: what is written is read again, equal, at any bit offset, and its [`Measure`] is
+//!    what the [`Writer`] wrote ([`Format::check_round_trip`]);
 //! 2. truncation: cut at any byte, it is an error ([`Format::check_truncation`]);
-//! 3. anything else: on whatever bytes, the reader returns, and what it accepts can be written and read again
-//!    ([`Format::check_bytes`]).
+//! 3. anything else: on whatever bytes, the reader returns, and what it accepts can be written and
+//!    read again ([`Format::check_bytes`]).
 //!
-//! Test support: nothing here is called when the game runs. The checks panic, naming the format and the seed.
+//! Test support: nothing here is called when the game runs. The checks panic, naming the format and
+//! the seed.
 
 mod primitives;
 
@@ -73,7 +75,8 @@ pub fn formats() -> Vec<Format> {
 
 /// A format that can give examples of itself.
 pub trait Example: Wire + Default + PartialEq + Debug {
-    /// Any valid value that survives the wire (on the grid, in whole milliseconds). Extremes should be likely.
+    /// Any valid value that survives the wire (on the grid, in whole milliseconds). Extremes should
+    /// be likely.
     fn example(rng: &mut fastrand::Rng) -> Self;
 }
 
@@ -107,7 +110,8 @@ impl Format {
         (self.encode_example)(seed)
     }
 
-    /// Reads whatever stands at the beginning of `bytes`, and returns the encoding of what was read.
+    /// Reads whatever stands at the beginning of `bytes`, and returns the encoding of what was
+    /// read.
     pub fn reencode(&self, bytes: &[u8]) -> Result<Vec<u8>, WireError> {
         (self.reencode)(bytes)
     }
@@ -122,7 +126,12 @@ impl Format {
         let whole = self.encode_example(seed);
         for length in 0..whole.len() {
             let result = self.reencode(&whole[..length]);
-            assert!(result.is_err(), "{}, seed {seed}: accepted {length} of {} bytes", self.name, whole.len());
+            assert!(
+                result.is_err(),
+                "{}, seed {seed}: accepted {length} of {} bytes",
+                self.name,
+                whole.len()
+            );
         }
     }
 
@@ -130,7 +139,12 @@ impl Format {
     pub fn check_bytes(&self, bytes: &[u8]) {
         if let Ok(encoded) = self.reencode(bytes) {
             let again = self.reencode(&encoded);
-            assert_eq!(again.as_ref(), Ok(&encoded), "{}: read from {bytes:?}", self.name);
+            assert_eq!(
+                again.as_ref(),
+                Ok(&encoded),
+                "{}: read from {bytes:?}",
+                self.name
+            );
         }
     }
 }
@@ -149,21 +163,33 @@ fn check_round_trip<T: Example>(name: &'static str, seed: u64) {
     let mut writer = Writer::new(&mut bytes);
     writer.append(&[0xff; 9], offset);
     value.wire(&mut writer).expect("a writer refuses nothing");
-    assert_eq!(writer.bits_written() - offset, measure.bits(), "{name}, seed {seed}: measured, written");
+    assert_eq!(
+        writer.bits_written() - offset,
+        measure.bits(),
+        "{name}, seed {seed}: measured, written"
+    );
     writer.finish();
 
     let mut reader = Reader::new(&bytes);
     reader.skip(offset).expect("what was written");
     let mut read = T::default();
-    read.wire(&mut reader).unwrap_or_else(|error| panic!("{name}, seed {seed}: {error} in {value:?}"));
+    read.wire(&mut reader)
+        .unwrap_or_else(|error| panic!("{name}, seed {seed}: {error} in {value:?}"));
     assert_eq!(read, value, "{name}, seed {seed}");
-    assert_eq!(reader.position() - offset, measure.bits(), "{name}, seed {seed}: read, written");
+    assert_eq!(
+        reader.position() - offset,
+        measure.bits(),
+        "{name}, seed {seed}: read, written"
+    );
     assert_eq!(reader.finish(), Ok(()), "{name}, seed {seed}");
 }
 
 impl Example for Alias {
     fn example(rng: &mut fastrand::Rng) -> Self {
-        Self { slot: rng.u16(..) >> rng.u8(..16), epoch: rng.u8(..) }
+        Self {
+            slot: rng.u16(..) >> rng.u8(..16),
+            epoch: rng.u8(..),
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Floats to integers and back.
 //!
-//! A range from `min` to `max` is cut in steps of `1 / per_unit`; the computation is in `f64`, hence the same on every
-//! machine, and exact on the grid as long as `max * per_unit` is below 2^24.
+//! A range from `min` to `max` is cut in steps of `1 / per_unit`; the computation is in `f64`,
+//! hence the same on every machine, and exact on the grid as long as `max * per_unit` is below
+//! 2^24.
 //!
-//! An orientation is a unit quaternion. Its largest component follows from the other three and from its sign, which is
-//! chosen to be positive, since `q` and `-q` turn the same way; the other three lie within 1/sqrt(2) of zero.
-//! Source: reference 002 for the method. What is refused by a reader besides: three components from which another one
-//! than the named would follow as the largest, so that each orientation has one encoding.
+//! An orientation is a unit quaternion. Its largest component follows from the other three and from
+//! its sign, which is chosen to be positive, since `q` and `-q` turn the same way; the other three
+//! lie within 1/sqrt(2) of zero. Source: reference 002 for the method. What is refused by a reader
+//! besides: three components from which another one than the named would follow as the largest, so
+//! that each orientation has one encoding.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -26,7 +28,11 @@ impl Steps {
         let (min, max, per_unit) = (f64::from(min), f64::from(max), f64::from(per_unit));
         let last = (max - min) * per_unit;
         let fits = per_unit > 0.0 && (0.0..=f64::from(u32::MAX)).contains(&last);
-        fits.then_some(Self { min, per_unit, last: u64::from(last as u32) })
+        fits.then_some(Self {
+            min,
+            per_unit,
+            last: u64::from(last as u32),
+        })
     }
 
     /// The step nearest to `value`; beyond the range, its end.
@@ -43,8 +49,9 @@ impl Steps {
     }
 }
 
-/// What the other end will read when `value` is sent by [`Coder::quantised`](super::Coder::quantised) with the same
-/// range: the nearest step, or the end of the range.
+/// What the other end will read when `value` is sent by
+/// [`Coder::quantised`](super::Coder::quantised) with the same range: the nearest step, or the end
+/// of the range.
 ///
 /// # Panics
 /// When `value` is not finite, or the range is none: our bug.
@@ -54,8 +61,8 @@ pub fn quantise(value: f32, min: f32, max: f32, per_unit: f32) -> f32 {
     steps.value_of(steps.step_of(value))
 }
 
-/// The index of the largest component of a unit quaternion, and the other three in steps of `bits` (2 to 20), as
-/// [`Coder::smallest_three`](super::Coder::smallest_three) writes them.
+/// The index of the largest component of a unit quaternion, and the other three in steps of `bits`
+/// (2 to 20), as [`Coder::smallest_three`](super::Coder::smallest_three) writes them.
 ///
 /// # Panics
 /// When it is not of unit length: our bug.
@@ -72,7 +79,8 @@ pub(super) struct SmallestThree {
     pub(super) steps: [u64; 3],
 }
 
-/// The step of zero. One less than half of what `bits` can hold, so that zero is exact and both sides are alike.
+/// The step of zero. One less than half of what `bits` can hold, so that zero is exact and both
+/// sides are alike.
 fn centre(bits: u32) -> u64 {
     (1 << (bits - 1)) - 1
 }
@@ -83,11 +91,19 @@ pub(super) fn last_step(bits: u32) -> u64 {
 }
 
 impl SmallestThree {
-    /// Nearest steps; where rounding up would make another component the largest, that one is rounded down.
+    /// Nearest steps; where rounding up would make another component the largest, that one is
+    /// rounded down.
     pub(super) fn of(quaternion: [f32; 4], bits: u32) -> Self {
         let scale = centre(bits) as f64 / FRAC_1_SQRT_2;
-        let norm = quaternion.iter().map(|&part| f64::from(part).powi(2)).sum::<f64>().sqrt();
-        assert!((norm - 1.0).abs() < 0.01, "{quaternion:?} is not a unit quaternion");
+        let norm = quaternion
+            .iter()
+            .map(|&part| f64::from(part).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        assert!(
+            (norm - 1.0).abs() < 0.01,
+            "{quaternion:?} is not a unit quaternion"
+        );
         let largest = index_of_largest(quaternion);
         let sign = f64::from(quaternion[largest].signum());
         let offsets = without(quaternion, largest)
@@ -98,12 +114,18 @@ impl SmallestThree {
 
     fn nudged(largest: usize, mut offsets: [i64; 3], bits: u32) -> Self {
         loop {
-            let three = Self { largest, steps: offsets.map(|offset| (centre(bits) as i64 + offset) as u64) };
+            let three = Self {
+                largest,
+                steps: offsets.map(|offset| (centre(bits) as i64 + offset) as u64),
+            };
             if three.quaternion(bits).is_some() {
                 return three;
             }
             // Towards zero, where there is an answer at the latest.
-            let greatest = offsets.iter_mut().max_by_key(|offset| offset.abs()).expect("there are three");
+            let greatest = offsets
+                .iter_mut()
+                .max_by_key(|offset| offset.abs())
+                .expect("there are three");
             *greatest -= greatest.signum();
         }
     }
@@ -111,7 +133,9 @@ impl SmallestThree {
     /// The unit quaternion, or `None` when another component than `largest` would be the largest.
     pub(super) fn quaternion(self, bits: u32) -> Option<[f32; 4]> {
         let scale = FRAC_1_SQRT_2 / centre(bits) as f64;
-        let parts = self.steps.map(|step| (step as i64 - centre(bits) as i64) as f64 * scale);
+        let parts = self
+            .steps
+            .map(|step| (step as i64 - centre(bits) as i64) as f64 * scale);
         let rest = 1.0 - parts.iter().map(|part| part * part).sum::<f64>();
         let mut quaternion = [rest.max(0.0).sqrt() as f32; 4];
         let others = (0..4).filter(|&index| index != self.largest);
@@ -124,7 +148,13 @@ impl SmallestThree {
 
 /// Of the component of the greatest magnitude; the first of equals.
 fn index_of_largest(quaternion: [f32; 4]) -> usize {
-    (1..4).fold(0, |best, index| if quaternion[index].abs() > quaternion[best].abs() { index } else { best })
+    (1..4).fold(0, |best, index| {
+        if quaternion[index].abs() > quaternion[best].abs() {
+            index
+        } else {
+            best
+        }
+    })
 }
 
 fn without(quaternion: [f32; 4], index: usize) -> [f32; 3] {

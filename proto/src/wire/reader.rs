@@ -1,7 +1,8 @@
 //! Bits out of bytes.
 //!
-//! The position is a bit index; a field is cut out of one unaligned word of 64 bits and at most one byte more.
-//! Reading beyond the end is [`WireError::Truncated`] and leaves the position where it was.
+//! The position is a bit index; a field is cut out of one unaligned word of 64 bits and at most one
+//! byte more. Reading beyond the end is [`WireError::Truncated`] and leaves the position where it
+//! was.
 
 use super::{Coder, WireError};
 
@@ -38,7 +39,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes over the zeros up to a whole byte, and returns the bytes behind them, which are read with that.
+    /// Passes over the zeros up to a whole byte, and returns the bytes behind them, which are read
+    /// with that.
     pub fn rest(&mut self) -> Result<&'a [u8], WireError> {
         let mut padding = 0;
         self.bits(&mut padding, (self.remaining_bits() % 8) as u32)?;
@@ -57,7 +59,11 @@ impl<'a> Reader<'a> {
             left @ 0..8 => self.bits(&mut padding, left as u32)?,
             _ => return Err(WireError::Trailing),
         }
-        if padding == 0 { Ok(()) } else { Err(WireError::Trailing) }
+        if padding == 0 {
+            Ok(())
+        } else {
+            Err(WireError::Trailing)
+        }
     }
 
     /// The eight bytes from `start` on, little-endian; zeros behind the end.

@@ -142,14 +142,48 @@ fn nothing_may_stand_behind_the_end_but_zeros_up_to_a_whole_byte() {
 
 #[test]
 fn small_numbers_take_few_bits() {
-    for (value, bits) in [(0, 5), (15, 5), (16, 10), (255, 10), (256, 15), (u64::MAX, 80)] {
-        assert_eq!(bits_of(|coder| coder.varint(&mut { value })), bits, "{value}");
+    for (value, bits) in [
+        (0, 5),
+        (15, 5),
+        (16, 10),
+        (255, 10),
+        (256, 15),
+        (u64::MAX, 80),
+    ] {
+        assert_eq!(
+            bits_of(|coder| coder.varint(&mut { value })),
+            bits,
+            "{value}"
+        );
     }
-    for (value, bits) in [(0, 5), (-8, 5), (7, 5), (8, 10), (-9, 10), (i64::MIN, 80), (i64::MAX, 80)] {
-        assert_eq!(bits_of(|coder| coder.signed_varint(&mut { value })), bits, "{value}");
+    for (value, bits) in [
+        (0, 5),
+        (-8, 5),
+        (7, 5),
+        (8, 10),
+        (-9, 10),
+        (i64::MIN, 80),
+        (i64::MAX, 80),
+    ] {
+        assert_eq!(
+            bits_of(|coder| coder.signed_varint(&mut { value })),
+            bits,
+            "{value}"
+        );
     }
-    for (min, max, bits) in [(3, 3, 0), (0, 1, 1), (0, 7, 3), (0, 8, 4), (-4, 3, 3), (i64::MIN, i64::MAX, 64)] {
-        assert_eq!(bits_of(|coder| coder.bounded(&mut { min }, min, max)), bits, "{min} to {max}");
+    for (min, max, bits) in [
+        (3, 3, 0),
+        (0, 1, 1),
+        (0, 7, 3),
+        (0, 8, 4),
+        (-4, 3, 3),
+        (i64::MIN, i64::MAX, 64),
+    ] {
+        assert_eq!(
+            bits_of(|coder| coder.bounded(&mut { min }, min, max)),
+            bits,
+            "{min} to {max}"
+        );
     }
 }
 
@@ -160,7 +194,10 @@ fn a_number_has_one_encoding() {
     let refused = Reader::new(&zero_in_two_groups).varint(&mut value);
     assert_eq!(refused, Err(WireError::OutOfRange { what: "varint" }));
     let seventeen_groups = Reader::new(&[0xff; 11]).varint(&mut value);
-    assert_eq!(seventeen_groups, Err(WireError::OutOfRange { what: "varint" }));
+    assert_eq!(
+        seventeen_groups,
+        Err(WireError::OutOfRange { what: "varint" })
+    );
 }
 
 #[test]
@@ -168,11 +205,26 @@ fn a_reader_refuses_what_is_out_of_range() {
     let ones = || Reader::new(&[0xff; 16]);
     let refused = |what| Err(WireError::OutOfRange { what });
     assert_eq!(ones().bounded(&mut 0, 0, 4), refused("bounded integer"));
-    assert_eq!(ones().quantised(&mut 0.0, 0.0, 10.0, 10.0), refused("quantised number"));
-    assert_eq!(ones().smallest_three(&mut [0.0; 4], 9), refused("orientation"));
-    assert_eq!(ones().count(&mut 0, 4), Err(WireError::TooLong { length: 7, max: 4 }));
-    assert_eq!(ones().bytes(&mut Vec::new(), 4), Err(WireError::TooLong { length: 7, max: 4 }));
-    assert_eq!(ones().list(&mut Vec::<Alias>::new(), 4), Err(WireError::TooLong { length: 7, max: 4 }));
+    assert_eq!(
+        ones().quantised(&mut 0.0, 0.0, 10.0, 10.0),
+        refused("quantised number")
+    );
+    assert_eq!(
+        ones().smallest_three(&mut [0.0; 4], 9),
+        refused("orientation")
+    );
+    assert_eq!(
+        ones().count(&mut 0, 4),
+        Err(WireError::TooLong { length: 7, max: 4 })
+    );
+    assert_eq!(
+        ones().bytes(&mut Vec::new(), 4),
+        Err(WireError::TooLong { length: 7, max: 4 })
+    );
+    assert_eq!(
+        ones().list(&mut Vec::<Alias>::new(), 4),
+        Err(WireError::TooLong { length: 7, max: 4 })
+    );
     assert_eq!(ones().text(&mut String::new(), 7), Err(WireError::BadText));
 }
 
@@ -180,8 +232,16 @@ fn a_reader_refuses_what_is_out_of_range() {
 fn a_range_that_is_none_is_an_error_of_the_reader_too() {
     let ones = || Reader::new(&[0xff; 16]);
     assert!(ones().bounded(&mut 0, 4, 0).is_err());
-    for (min, max, per_unit) in [(0.0, -1.0, 1.0), (0.0, f32::NAN, 1.0), (0.0, f32::INFINITY, 1.0), (0.0, 1.0, 0.0)] {
-        assert!(ones().quantised(&mut 0.0, min, max, per_unit).is_err(), "{min} to {max}, {per_unit} a unit");
+    for (min, max, per_unit) in [
+        (0.0, -1.0, 1.0),
+        (0.0, f32::NAN, 1.0),
+        (0.0, f32::INFINITY, 1.0),
+        (0.0, 1.0, 0.0),
+    ] {
+        assert!(
+            ones().quantised(&mut 0.0, min, max, per_unit).is_err(),
+            "{min} to {max}, {per_unit} a unit"
+        );
     }
     assert!(ones().quantised(&mut 0.0, 0.0, 1e9, 1e9).is_err());
 }
@@ -189,7 +249,12 @@ fn a_range_that_is_none_is_an_error_of_the_reader_too() {
 #[test]
 fn a_time_is_what_its_whole_milliseconds_are() {
     let base = GameTime::from_micros(5_000_900);
-    for (sent, received) in [(5_000_900, 5_000_000), (4_999_999, 4_999_000), (7_123_456, 7_123_000), (0, 0)] {
+    for (sent, received) in [
+        (5_000_900, 5_000_000),
+        (4_999_999, 4_999_000),
+        (7_123_456, 7_123_000),
+        (0, 0),
+    ] {
         let bytes = written(|writer| writer.time(&mut GameTime::from_micros(sent), base));
         let mut time = GameTime::ZERO;
         assert_eq!(Reader::new(&bytes).time(&mut time, base), Ok(()));
@@ -200,11 +265,20 @@ fn a_time_is_what_its_whole_milliseconds_are() {
 
 #[test]
 fn a_time_before_the_beginning_or_after_the_end_is_refused() {
-    for offset in [-11, i64::MIN, i64::MAX, GameTime::MAX.millis().cast_signed()] {
+    for offset in [
+        -11,
+        i64::MIN,
+        i64::MAX,
+        GameTime::MAX.millis().cast_signed(),
+    ] {
         let bytes = written(|writer| writer.signed_varint(&mut { offset }));
         let mut time = GameTime::ZERO;
         let refused = Reader::new(&bytes).time(&mut time, GameTime::from_millis(10));
-        assert_eq!(refused, Err(WireError::OutOfRange { what: "time" }), "{offset}");
+        assert_eq!(
+            refused,
+            Err(WireError::OutOfRange { what: "time" }),
+            "{offset}"
+        );
     }
 }
 
@@ -225,7 +299,9 @@ fn a_quantised_number_is_off_by_half_a_step_at_most() {
 fn oriented(quaternion: [f32; 4]) -> [f32; 4] {
     let bytes = written(|writer| writer.smallest_three(&mut { quaternion }, 15));
     let mut read = [0.0; 4];
-    Reader::new(&bytes).smallest_three(&mut read, 15).expect("what was written");
+    Reader::new(&bytes)
+        .smallest_three(&mut read, 15)
+        .expect("what was written");
     read
 }
 
@@ -235,13 +311,24 @@ fn an_orientation_is_off_by_a_ten_thousandth_at_most_and_stays_where_it_is() {
     for _ in 0..10_000 {
         let sent = unit_quaternion(&mut rng);
         let received = oriented(sent);
-        let cosine: f32 = sent.iter().zip(received).map(|(ours, theirs)| ours * theirs).sum();
+        let cosine: f32 = sent
+            .iter()
+            .zip(received)
+            .map(|(ours, theirs)| ours * theirs)
+            .sum();
         let sign = cosine.signum();
         for (ours, theirs) in sent.iter().zip(received) {
-            assert!((ours - theirs * sign).abs() < 1e-4, "{sent:?} became {received:?}");
+            assert!(
+                (ours - theirs * sign).abs() < 1e-4,
+                "{sent:?} became {received:?}"
+            );
         }
         let again = oriented(received);
-        assert_eq!(again.map(f32::to_bits), received.map(f32::to_bits), "{sent:?}");
+        assert_eq!(
+            again.map(f32::to_bits),
+            received.map(f32::to_bits),
+            "{sent:?}"
+        );
         assert_eq!(oriented(received.map(|part| -part)), received, "{sent:?}");
     }
 }
@@ -249,7 +336,10 @@ fn an_orientation_is_off_by_a_ten_thousandth_at_most_and_stays_where_it_is() {
 #[test]
 fn rest_is_exact() {
     for at_rest in [[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]] {
-        assert_eq!(oriented(at_rest).map(f32::to_bits), at_rest.map(f32::to_bits));
+        assert_eq!(
+            oriented(at_rest).map(f32::to_bits),
+            at_rest.map(f32::to_bits)
+        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bits into bytes, and the count of them.
 //!
-//! The writer packs into a word of 64 bits and appends it when it is full. Whoever calls owns the buffer.
+//! The writer packs into a word of 64 bits and appends it when it is full. Whoever calls owns the
+//! buffer.
 
 use super::{Coder, WireError};
 
@@ -22,7 +23,12 @@ impl<'a> Writer<'a> {
     /// Writes behind the end of `out`.
     pub const fn new(out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
-        Self { out, start, word: 0, filled: 0 }
+        Self {
+            out,
+            start,
+            word: 0,
+            filled: 0,
+        }
     }
 
     /// How many bits this writer has written.
@@ -30,9 +36,14 @@ impl<'a> Writer<'a> {
         (self.out.len() - self.start) * 8 + self.filled as usize
     }
 
-    /// Copies the first `bits` bits of `bytes`, encoded before: where many are sent the same, it is encoded once.
+    /// Copies the first `bits` bits of `bytes`, encoded before: where many are sent the same, it is
+    /// encoded once.
     pub fn append(&mut self, bytes: &[u8], bits: usize) {
-        assert!(bits <= bytes.len() * 8, "{bits} bits of {} bytes", bytes.len());
+        assert!(
+            bits <= bytes.len() * 8,
+            "{bits} bits of {} bytes",
+            bytes.len()
+        );
         let mut source = super::Reader::new(bytes);
         let mut left = bits;
         while left > 0 {
@@ -80,7 +91,8 @@ impl<'a> Writer<'a> {
 
     fn flush(&mut self) {
         let bytes = self.filled.div_ceil(8) as usize;
-        self.out.extend_from_slice(&self.word.to_le_bytes()[..bytes]);
+        self.out
+            .extend_from_slice(&self.word.to_le_bytes()[..bytes]);
         (self.word, self.filled) = (0, 0);
     }
 }
@@ -134,5 +146,8 @@ impl Coder for Measure {
 #[inline]
 fn assert_fits(value: u64, width: u32) {
     assert!(width <= 64, "a field of {width} bits");
-    assert!(value.checked_shr(width).is_none_or(|rest| rest == 0), "{value} in {width} bits");
+    assert!(
+        value.checked_shr(width).is_none_or(|rest| rest == 0),
+        "{value} in {width} bits"
+    );
 }

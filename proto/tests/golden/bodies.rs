@@ -1,16 +1,19 @@
 //! Bodies of a server's datagrams: all records, then a pose section of each level.
 //!
-//! A small world that both ends know: what is sent at a tick can be read, and written again from what was read.
+//! A small world that both ends know: what is sent at a tick can be read, and written again from
+//! what was read.
 
 use std::time::Duration;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::message::{
-    Body, BodyContext, Effect, Record, end_records, read_body, write_poses, write_record, write_stamp,
+    Body, BodyContext, Effect, Record, end_records, read_body, write_poses, write_record,
+    write_stamp,
 };
 use ambit_proto::pose::fine::Scene;
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code, read_section,
+    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter,
+    code, read_section,
 };
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
@@ -20,14 +23,30 @@ use ambit_proto::wire::{Reader, Writer};
 
 /// Of the datagram that carries the body.
 const NUMBER: u64 = 5_000;
-const ACKED: AckedSet = AckedSet { newest: NUMBER - 2, mask: u32::MAX };
+const ACKED: AckedSet = AckedSet {
+    newest: NUMBER - 2,
+    mask: u32::MAX,
+};
 const STAMP: GameTime = GameTime::from_millis(20_000_000);
 
 pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
-    let empty = Body { stamp: STAMP, records: Vec::new(), poses: Vec::new() };
-    let records = Body { records: records(), ..empty.clone() };
-    let with = |level| Body { poses: section(level, &poses()), ..empty.clone() };
-    let all = Body { poses: section(Level::Shared, &poses()), ..records.clone() };
+    let empty = Body {
+        stamp: STAMP,
+        records: Vec::new(),
+        poses: Vec::new(),
+    };
+    let records = Body {
+        records: records(),
+        ..empty.clone()
+    };
+    let with = |level| Body {
+        poses: section(level, &poses()),
+        ..empty.clone()
+    };
+    let all = Body {
+        poses: section(Level::Shared, &poses()),
+        ..records.clone()
+    };
     let named = [
         ("empty", empty.clone()),
         ("records", records),
@@ -35,25 +54,42 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
         ("poses-fine", with(Level::Fine)),
         ("records-and-poses", all),
     ];
-    named.into_iter().map(|(name, body)| (name.to_owned(), write(body))).collect()
+    named
+        .into_iter()
+        .map(|(name, body)| (name.to_owned(), write(body)))
+        .collect()
 }
 
 /// Reads the body down to the last pose, and writes it again.
 pub(super) fn again(_: &str, bytes: &[u8]) -> Vec<u8> {
     let schema = Schema::example_with_poses();
-    let body = read_body(Reader::new(bytes), &context(&schema)).expect("a body").expect("there is one");
+    let body = read_body(Reader::new(bytes), &context(&schema))
+        .expect("a body")
+        .expect("there is one");
     let mut poses = Vec::new();
     if !body.poses.is_empty() {
         let acked = read_section(&body.poses, NUMBER, body.stamp, &World::new(), &mut poses);
         assert_eq!(acked, Ok(Some(ACKED)));
     }
-    let level = if body.poses.first().is_some_and(|first| first & 1 == 1) { Level::Fine } else { Level::Shared };
-    let poses = if poses.is_empty() { Vec::new() } else { section(level, &poses) };
+    let level = if body.poses.first().is_some_and(|first| first & 1 == 1) {
+        Level::Fine
+    } else {
+        Level::Shared
+    };
+    let poses = if poses.is_empty() {
+        Vec::new()
+    } else {
+        section(level, &poses)
+    };
     write(Body { poses, ..body })
 }
 
 pub(super) fn context(schema: &Schema) -> BodyContext<'_> {
-    BodyContext { schema, delay: Duration::from_millis(150), near: STAMP + Duration::from_millis(70) }
+    BodyContext {
+        schema,
+        delay: Duration::from_millis(150),
+        near: STAMP + Duration::from_millis(70),
+    }
 }
 
 pub(super) fn write(mut body: Body) -> Vec<u8> {
@@ -80,7 +116,10 @@ pub(super) fn records() -> Vec<Record> {
     let mut path = Timeline::new(8);
     path.insert(STAMP, Waypoint::walk(Position::on_ground(10.0, 20.5)));
     path.insert(horizon, Waypoint::walk(Position::new(11.0, 21.5, 0.25)));
-    path.insert(horizon + Duration::from_secs(3), Waypoint::jump(Position::on_ground(80.0, 3.0)));
+    path.insert(
+        horizon + Duration::from_secs(3),
+        Waypoint::jump(Position::on_ground(80.0, 3.0)),
+    );
     let mut flag = Timeline::new(4);
     flag.insert(STAMP, Held(false));
     flag.insert(horizon, Held(true));
@@ -93,7 +132,10 @@ pub(super) fn records() -> Vec<Record> {
         (4, Component::Number(99)),
         (5, Component::Text("grüß dich".into())),
     ];
-    let walker = vec![(0, Component::Pose(poses()[0].1)), (1, Component::Text("team".into()))];
+    let walker = vec![
+        (0, Component::Pose(poses()[0].1)),
+        (1, Component::Text("team".into())),
+    ];
     let alias = |slot, epoch| Alias { slot, epoch };
     let late = horizon.saturating_sub(Duration::from_millis(40));
     let effects = [(60, 0), (95, 50), (180, 100)].map(|(age, before)| Effect {
@@ -101,15 +143,36 @@ pub(super) fn records() -> Vec<Record> {
         effect: horizon.saturating_sub(Duration::from_millis(before)),
     });
     vec![
-        Record::Enter { alias: alias(0, 1), kind: 0, at: horizon, own: true, components },
-        Record::Enter { alias: alias(700, 255), kind: 2, at: late, own: false, components: walker },
-        Record::Update { alias: alias(3, 9), kind: 0, at: horizon, components: vec![(4, Component::Number(1))] },
-        Record::Leave { alias: alias(65_535, 0), at: horizon },
+        Record::Enter {
+            alias: alias(0, 1),
+            kind: 0,
+            at: horizon,
+            own: true,
+            components,
+        },
+        Record::Enter {
+            alias: alias(700, 255),
+            kind: 2,
+            at: late,
+            own: false,
+            components: walker,
+        },
+        Record::Update {
+            alias: alias(3, 9),
+            kind: 0,
+            at: horizon,
+            components: vec![(4, Component::Number(1))],
+        },
+        Record::Leave {
+            alias: alias(65_535, 0),
+            at: horizon,
+        },
         Record::Effects(effects.into()),
     ]
 }
 
-/// In slots 0 to 5: two of each kind, one with poses in the window and one with an old one; without a base in 6.
+/// In slots 0 to 5: two of each kind, one with poses in the window and one with an old one; without
+/// a base in 6.
 pub(super) fn poses() -> Vec<(u16, Pose)> {
     (0..7).map(|slot| (slot, pose(slot, 0))).collect()
 }
@@ -117,7 +180,12 @@ pub(super) fn poses() -> Vec<(u16, Pose)> {
 /// Where an object was so many ticks ago: it goes round in a circle.
 fn pose(slot: u16, ago: u64) -> Pose {
     // 5, 12 and 13 are the sides of a right triangle: no sine is needed.
-    const CIRCLE: [(f32, f32); 4] = [(1.0, 0.0), (12.0 / 13.0, 5.0 / 13.0), (5.0 / 13.0, 12.0 / 13.0), (0.0, 1.0)];
+    const CIRCLE: [(f32, f32); 4] = [
+        (1.0, 0.0),
+        (12.0 / 13.0, 5.0 / 13.0),
+        (5.0 / 13.0, 12.0 / 13.0),
+        (0.0, 1.0),
+    ];
     let (cos, sin) = CIRCLE[(u64::from(slot) + 400 - ago) as usize % 4];
     let at = Position::new(50.0 + 2.0 * cos + f32::from(slot), 40.0 + 2.0 * sin, 0.5);
     let format = format(slot);
@@ -130,14 +198,18 @@ fn pose(slot: u16, ago: u64) -> Pose {
 
 fn format(slot: u16) -> PoseFormat {
     let schema = Schema::example_with_poses();
-    *schema.kinds[2 + usize::from(slot) % 3].pose_format().expect("a kind with poses")
+    *schema.kinds[2 + usize::from(slot) % 3]
+        .pose_format()
+        .expect("a kind with poses")
 }
 
 struct World(Vec<(PoseFormat, Kept)>);
 
 impl Bases for World {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
-        self.0.get(usize::from(slot)).map(|(format, kept)| (format, kept))
+        self.0
+            .get(usize::from(slot))
+            .map(|(format, kept)| (format, kept))
     }
 }
 
@@ -152,7 +224,11 @@ impl World {
             };
             for ago in ago {
                 let stamp = STAMP.saturating_sub(Duration::from_millis(50 * ago));
-                kept.note(Entry { number: NUMBER - ago, stamp, pose: pose(slot, *ago) });
+                kept.note(Entry {
+                    number: NUMBER - ago,
+                    stamp,
+                    pose: pose(slot, *ago),
+                });
             }
             (format(slot), kept)
         };

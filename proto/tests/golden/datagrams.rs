@@ -1,12 +1,16 @@
-//! Whole datagrams of a link, in both directions: messages, acknowledgements, a slice of a block, bodies.
+//! Whole datagrams of a link, in both directions: messages, acknowledgements, a slice of a block,
+//! bodies.
 //!
-//! Two links talk for three datagrams. What they wrote is in the file; links that never wrote them read them.
+//! Two links talk for three datagrams. What they wrote is in the file; links that never wrote them
+//! read them.
 
 use ambit_proto::ids::Seq;
 use ambit_proto::keymap::{Keymap, Sample};
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::map::{StaticBox, StaticMap};
-use ambit_proto::message::{Action, Body, Command, Input, Notice, Report, Uplink, read_body, read_uplink};
+use ambit_proto::message::{
+    Action, Body, Command, Input, Notice, Report, Uplink, read_body, read_uplink,
+};
 use ambit_proto::pose::Level;
 use ambit_proto::schema::Schema;
 use ambit_proto::space::Position;
@@ -19,12 +23,20 @@ pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
     let (mut server, mut client) = (server(), client());
     let (mut down, mut up, mut slice) = (Vec::new(), Vec::new(), Vec::new());
     speak(&mut server, &mut down);
-    client.handle_datagram(ms(40), &down).expect("what was written");
+    client
+        .handle_datagram(ms(40), &down)
+        .expect("what was written");
     answer(&mut client, &mut up);
-    server.handle_datagram(ms(1_090), &up).expect("what was written");
-    server.send_block(ms(1_100), map().encode().into()).expect("room");
+    server
+        .handle_datagram(ms(1_090), &up)
+        .expect("what was written");
+    server
+        .send_block(ms(1_100), map().encode().into())
+        .expect("room");
     server.write_datagram(ms(1_100), &mut slice, |_, _| ());
-    [("down", down), ("up", up), ("slice", slice)].map(|(name, bytes)| (name.into(), bytes)).into()
+    [("down", down), ("up", up), ("slice", slice)]
+        .map(|(name, bytes)| (name.into(), bytes))
+        .into()
 }
 
 /// Fresh links read the datagrams called `down`, `up` and `slice`.
@@ -32,66 +44,124 @@ pub(super) fn check(datagram: impl Fn(&str) -> Vec<u8>) {
     let (mut server, mut client) = (server(), client());
     let (down, up, slice) = (datagram("down"), datagram("up"), datagram("slice"));
     let schema = Schema::example_with_poses();
-    let reader = client.handle_datagram(ms(40), &down).expect("a datagram").expect("a fresh one");
-    assert_eq!(read_body(reader, &bodies::context(&schema)), Ok(Some(body())));
+    let reader = client
+        .handle_datagram(ms(40), &down)
+        .expect("a datagram")
+        .expect("a fresh one");
+    assert_eq!(
+        read_body(reader, &bodies::context(&schema)),
+        Ok(Some(body()))
+    );
     answer(&mut client, &mut Vec::new());
     client.handle_datagram(ms(90), &slice).expect("a datagram");
     let events: Vec<_> = std::iter::from_fn(|| client.poll_event()).collect();
-    assert!(events.contains(&LinkEvent::Message(encode(&mut notice()).into())), "{events:?}");
-    assert!(events.contains(&LinkEvent::Block(map().encode().into())), "{events:?}");
+    assert!(
+        events.contains(&LinkEvent::Message(encode(&mut notice()).into())),
+        "{events:?}"
+    );
+    assert!(
+        events.contains(&LinkEvent::Block(map().encode().into())),
+        "{events:?}"
+    );
 
     speak(&mut server, &mut Vec::new());
-    let reader = server.handle_datagram(ms(1_090), &up).expect("a datagram").expect("a fresh one");
+    let reader = server
+        .handle_datagram(ms(1_090), &up)
+        .expect("a datagram")
+        .expect("a fresh one");
     assert_eq!(read_uplink(reader), Ok(Some(uplink())));
     let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
-    assert!(events.contains(&LinkEvent::Message(encode(&mut command()).into())), "{events:?}");
-    assert!(events.contains(&LinkEvent::Acked(Seq(0x1234))), "{events:?}");
+    assert!(
+        events.contains(&LinkEvent::Message(encode(&mut command()).into())),
+        "{events:?}"
+    );
+    assert!(
+        events.contains(&LinkEvent::Acked(Seq(0x1234))),
+        "{events:?}"
+    );
 }
 
 /// The server's first datagram.
 fn speak(server: &mut Link, out: &mut Vec<u8>) {
-    server.send_reliable(ms(1_000), encode(&mut notice()).into(), None).expect("room");
-    server.write_datagram(ms(1_000), out, |writer, _| bodies::write_into(&mut body(), writer));
+    server
+        .send_reliable(ms(1_000), encode(&mut notice()).into(), None)
+        .expect("room");
+    server.write_datagram(ms(1_000), out, |writer, _| {
+        bodies::write_into(&mut body(), writer)
+    });
 }
 
 /// The client's first datagram.
 fn answer(client: &mut Link, out: &mut Vec<u8>) {
-    client.send_reliable(ms(50), encode(&mut command()).into(), None).expect("room");
-    client.write_datagram(ms(50), out, |writer, _| uplink().wire(writer).expect("a writer refuses nothing"));
+    client
+        .send_reliable(ms(50), encode(&mut command()).into(), None)
+        .expect("room");
+    client.write_datagram(ms(50), out, |writer, _| {
+        uplink().wire(writer).expect("a writer refuses nothing")
+    });
 }
 
 fn server() -> Link {
-    Link::new(LinkConfig { first_seq: Seq(0x1234), first_message: 77, ..LinkConfig::default() })
+    Link::new(LinkConfig {
+        first_seq: Seq(0x1234),
+        first_message: 77,
+        ..LinkConfig::default()
+    })
 }
 
 fn client() -> Link {
-    Link::new(LinkConfig { first_seq: Seq(0xfffe), ..LinkConfig::client() })
+    Link::new(LinkConfig {
+        first_seq: Seq(0xfffe),
+        ..LinkConfig::client()
+    })
 }
 
 fn body() -> Body {
     let poses = bodies::section(Level::Shared, &bodies::poses());
-    Body { stamp: GameTime::from_millis(20_000_000), records: bodies::records(), poses }
+    Body {
+        stamp: GameTime::from_millis(20_000_000),
+        records: bodies::records(),
+        poses,
+    }
 }
 
 fn notice() -> Notice {
-    Notice::Refused { command: 7, code: 64 }
+    Notice::Refused {
+        command: 7,
+        code: 64,
+    }
 }
 
 fn command() -> Command {
-    Command { number: 8, action: Action::Move { x: 12.5, y: -3.0 } }
+    Command {
+        number: 8,
+        action: Action::Move { x: 12.5, y: -3.0 },
+    }
 }
 
 fn uplink() -> Uplink {
     let at = |millis: u64| GameTime::from_millis(20_000_000 + millis);
     let samples = [(20, 0x8000_0000), (70, 0x8000_0014), (123, 0x8000_0001)];
-    let samples = samples.map(|(millis, keys)| Sample { at: at(millis), keys: Keymap(keys) });
+    let samples = samples.map(|(millis, keys)| Sample {
+        at: at(millis),
+        keys: Keymap(keys),
+    });
     let input = Input::with_changes(at(123), Keymap(0), samples);
-    Uplink { report: Some(Report { news: 300, late: 2 }), input: Some(input), lost_track: Some(0x1233) }
+    Uplink {
+        report: Some(Report { news: 300, late: 2 }),
+        input: Some(input),
+        lost_track: Some(0x1233),
+    }
 }
 
 fn map() -> StaticMap {
-    let each = |n: u16| StaticBox { centre: Position::on_ground(f32::from(n), 2.0), half: [1.0, 0.5, 2.25] };
-    StaticMap { boxes: (0..20).map(each).collect() }
+    let each = |n: u16| StaticBox {
+        centre: Position::on_ground(f32::from(n), 2.0),
+        half: [1.0, 0.5, 2.25],
+    };
+    StaticMap {
+        boxes: (0..20).map(each).collect(),
+    }
 }
 
 fn ms(millis: u64) -> LocalTime {

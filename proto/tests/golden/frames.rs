@@ -11,22 +11,52 @@ use prost::Message;
 pub(super) fn samples() -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     for (request, body) in (1..).zip(to_world()) {
-        push(&mut out, "client-to-world", &world::ClientToWorld { request, body: Some(body) });
+        push(
+            &mut out,
+            "client-to-world",
+            &world::ClientToWorld {
+                request,
+                body: Some(body),
+            },
+        );
     }
     for (request, body) in (1..).zip(from_world()) {
-        push(&mut out, "world-to-client", &world::WorldToClient { request, body: Some(body) });
+        push(
+            &mut out,
+            "world-to-client",
+            &world::WorldToClient {
+                request,
+                body: Some(body),
+            },
+        );
     }
     for body in to_game() {
-        push(&mut out, "client-to-game", &game::ClientToGame { body: Some(body) });
+        push(
+            &mut out,
+            "client-to-game",
+            &game::ClientToGame { body: Some(body) },
+        );
     }
     for body in from_game() {
-        push(&mut out, "game-to-client", &game::GameToClient { body: Some(body) });
+        push(
+            &mut out,
+            "game-to-client",
+            &game::GameToClient { body: Some(body) },
+        );
     }
     for body in to_host() {
-        push(&mut out, "world-to-host", &host::WorldToHost { body: Some(body) });
+        push(
+            &mut out,
+            "world-to-host",
+            &host::WorldToHost { body: Some(body) },
+        );
     }
     for body in from_host() {
-        push(&mut out, "host-to-world", &host::HostToWorld { body: Some(body) });
+        push(
+            &mut out,
+            "host-to-world",
+            &host::HostToWorld { body: Some(body) },
+        );
     }
     out
 }
@@ -45,14 +75,24 @@ pub(super) fn again(name: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn push(out: &mut Vec<(String, Vec<u8>)>, name: &str, message: &impl Message) {
-    let number = out.iter().filter(|(other, _)| other.starts_with(name)).count() + 1;
-    out.push((format!("{name}/{number:02}"), encode_frame(message).to_vec()));
+    let number = out
+        .iter()
+        .filter(|(other, _)| other.starts_with(name))
+        .count()
+        + 1;
+    out.push((
+        format!("{name}/{number:02}"),
+        encode_frame(message).to_vec(),
+    ));
 }
 
 fn through<M: Message + Default + Debug>(bytes: &[u8]) -> Vec<u8> {
     let mut decoder = FrameDecoder::new(MAX_HOST);
     decoder.push(bytes);
-    let frame = decoder.poll_frame().expect("a short frame").expect("a whole frame");
+    let frame = decoder
+        .poll_frame()
+        .expect("a short frame")
+        .expect("a whole frame");
     encode_frame(&M::decode(frame).expect("a message")).to_vec()
 }
 
@@ -75,13 +115,21 @@ fn to_world() -> Vec<world::client_to_world::Body> {
             password: "pw".into(),
             key: vec![7; 16],
         }),
-        Body::JoinRoom(world::JoinRoom { room: 5, password: "pw".into() }),
+        Body::JoinRoom(world::JoinRoom {
+            room: 5,
+            password: "pw".into(),
+        }),
         Body::LeaveRoom(world::LeaveRoom {}),
         Body::StartRoom(world::StartRoom {}),
         Body::SetReady(world::SetReady { ready: true }),
         Body::ListPlayers(world::ListPlayers { everybody: true }),
         Body::SetName(world::SetName { name: "bob".into() }),
-        Body::Say(world::Say { channel: 2, text: "grüß dich".into(), to: 9, to_name: "eve".into() }),
+        Body::Say(world::Say {
+            channel: 2,
+            text: "grüß dich".into(),
+            to: 9,
+            to_name: "eve".into(),
+        }),
         Body::Kick(world::Kick { player: 9 }),
         Body::RequestTicket(world::RequestTicket {}),
     ]
@@ -89,10 +137,20 @@ fn to_world() -> Vec<world::client_to_world::Body> {
 
 fn from_world() -> Vec<world::world_to_client::Body> {
     use world::world_to_client::Body;
-    let game =
-        world::GameInfo { name: "field".into(), description: "a field".into(), min_players: 2, join_running: true };
-    let server = world::Server { address: "127.0.0.1:7777".into(), certificate_sha256: vec![9; 32] };
-    let servers = world::Servers { servers: vec![server], probe_ms: 400 };
+    let game = world::GameInfo {
+        name: "field".into(),
+        description: "a field".into(),
+        min_players: 2,
+        join_running: true,
+    };
+    let server = world::Server {
+        address: "127.0.0.1:7777".into(),
+        certificate_sha256: vec![9; 32],
+    };
+    let servers = world::Servers {
+        servers: vec![server],
+        probe_ms: 400,
+    };
     let welcome = world::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
         player: 3,
@@ -107,15 +165,40 @@ fn from_world() -> Vec<world::world_to_client::Body> {
     vec![
         Body::Welcome(welcome),
         Body::Error(error()),
-        Body::RoomList(world::RoomList { rooms: vec![room()] }),
-        Body::RoomChange(world::RoomChange { change: Some(world::room_change::Change::Gone(4)) }),
-        Body::RoomChange(world::RoomChange { change: Some(world::room_change::Change::Room(room())) }),
+        Body::RoomList(world::RoomList {
+            rooms: vec![room()],
+        }),
+        Body::RoomChange(world::RoomChange {
+            change: Some(world::room_change::Change::Gone(4)),
+        }),
+        Body::RoomChange(world::RoomChange {
+            change: Some(world::room_change::Change::Room(room())),
+        }),
         Body::RoomCreated(world::RoomCreated { room: Some(room()) }),
-        Body::RoomJoined(world::RoomJoined { room: Some(room()), players: vec![player()] }),
-        Body::RoomLeft(world::RoomLeft { room: 5, reason: 29, message: "out".into() }),
-        Body::PlayerList(world::PlayerList { room: 5, players: vec![player(), world::Player::default()] }),
-        Body::Renamed(world::Renamed { player: 3, name: "bob".into() }),
-        Body::Chat(world::Chat { channel: 1, from: 3, from_name: "ann".into(), text: "hi".into(), to: 9 }),
+        Body::RoomJoined(world::RoomJoined {
+            room: Some(room()),
+            players: vec![player()],
+        }),
+        Body::RoomLeft(world::RoomLeft {
+            room: 5,
+            reason: 29,
+            message: "out".into(),
+        }),
+        Body::PlayerList(world::PlayerList {
+            room: 5,
+            players: vec![player(), world::Player::default()],
+        }),
+        Body::Renamed(world::Renamed {
+            player: 3,
+            name: "bob".into(),
+        }),
+        Body::Chat(world::Chat {
+            channel: 1,
+            from: 3,
+            from_name: "ann".into(),
+            text: "hi".into(),
+            to: 9,
+        }),
         Body::Done(world::Done {}),
         Body::Ticket(world::Ticket {
             room: 5,
@@ -125,15 +208,28 @@ fn from_world() -> Vec<world::world_to_client::Body> {
             incarnation: 2,
             map: 1,
         }),
-        Body::Goodbye(world::Goodbye { code: 26, message: "draining".into() }),
-        Body::PlayerChange(world::PlayerChange { room: 5, players: vec![player()], gone: vec![4, 300] }),
+        Body::Goodbye(world::Goodbye {
+            code: 26,
+            message: "draining".into(),
+        }),
+        Body::PlayerChange(world::PlayerChange {
+            room: 5,
+            players: vec![player()],
+            gone: vec![4, 300],
+        }),
         Body::Servers(servers),
     ]
 }
 
 fn to_game() -> Vec<game::client_to_game::Body> {
     use game::client_to_game::Body;
-    vec![Body::Join(game::Join { version: message::VERSION, ticket: vec![1, 2, 3] }), Body::Leave(game::Leave {})]
+    vec![
+        Body::Join(game::Join {
+            version: message::VERSION,
+            ticket: vec![1, 2, 3],
+        }),
+        Body::Leave(game::Leave {}),
+    ]
 }
 
 fn from_game() -> Vec<game::game_to_client::Body> {
@@ -150,19 +246,40 @@ fn from_game() -> Vec<game::game_to_client::Body> {
         outer: 2,
         schema: Some((&Schema::example_with_poses()).into()),
     };
-    vec![Body::Joined(joined), Body::Error(error()), Body::Out(game::Out { reason: 29, message: "kicked".into() })]
+    vec![
+        Body::Joined(joined),
+        Body::Error(error()),
+        Body::Out(game::Out {
+            reason: 29,
+            message: "kicked".into(),
+        }),
+    ]
 }
 
 fn tick() -> host::RoomTick {
-    host::RoomTick { room: 5, at_us: 100_000, accepted: vec![0], serial: 9 }
+    host::RoomTick {
+        room: 5,
+        at_us: 100_000,
+        accepted: vec![0],
+        serial: 9,
+    }
 }
 
 fn to_host() -> Vec<host::world_to_host::Body> {
     use host::world_to_host::Body;
-    let members = host::Members { members: vec![host::Member { player: 3, name: "bob".into() }] };
+    let members = host::Members {
+        members: vec![host::Member {
+            player: 3,
+            name: "bob".into(),
+        }],
+    };
     let parameters = [("walk".to_owned(), "steered".to_owned())].into();
-    let resume =
-        host::Resume { state: vec![7, 8], ticks: vec![tick()], now_us: 150_000, members: Some(members.clone()) };
+    let resume = host::Resume {
+        state: vec![7, 8],
+        ticks: vec![tick()],
+        now_us: 150_000,
+        members: Some(members.clone()),
+    };
     vec![
         Body::Configure(host::Configure {
             version: 1,
@@ -181,13 +298,29 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             resume: Some(resume),
             incarnation: 2,
         }),
-        Body::CloseRoom(host::CloseRoom { room: 5, reason: 35 }),
-        Body::RemovePlayer(host::RemovePlayer { room: 5, player: 3, reason: 29, void_tickets_until: 9_999 }),
+        Body::CloseRoom(host::CloseRoom {
+            room: 5,
+            reason: 35,
+        }),
+        Body::RemovePlayer(host::RemovePlayer {
+            room: 5,
+            player: 3,
+            reason: 29,
+            void_tickets_until: 9_999,
+        }),
         Body::Drain(host::Drain {}),
-        Body::RenamePlayer(host::RenamePlayer { room: 5, player: 3, name: "bob".into() }),
+        Body::RenamePlayer(host::RenamePlayer {
+            room: 5,
+            player: 3,
+            name: "bob".into(),
+        }),
         Body::Heard(host::Heard { number: 7 }),
         Body::Kept(host::Kept { serial: 300 }),
-        Body::LetGo(host::LetGo { room: 5, player: 3, number: 7 }),
+        Body::LetGo(host::LetGo {
+            room: 5,
+            player: 3,
+            number: 7,
+        }),
         Body::Stay(host::Stay { room: 5, player: 3 }),
         Body::Admit(host::Admit {
             room: 6,
@@ -198,7 +331,11 @@ fn to_host() -> Vec<host::world_to_host::Body> {
             y: 100.0,
             carried: vec![1],
         }),
-        Body::Roster(host::Roster { room: 5, members: Some(members.clone()), void_tickets_until: 9_999 }),
+        Body::Roster(host::Roster {
+            room: 5,
+            members: Some(members.clone()),
+            void_tickets_until: 9_999,
+        }),
     ]
 }
 
@@ -213,10 +350,19 @@ fn from_host() -> Vec<host::host_to_world::Body> {
         key: vec![6; 16],
         cores: 2,
         instance: vec![4; 16],
-        rooms: vec![host::RoomHere { room: 5, incarnation: 2 }],
+        rooms: vec![host::RoomHere {
+            room: 5,
+            incarnation: 2,
+        }],
         build: "blue".into(),
     };
-    let figures = |p50_us| Some(host::TickFigures { p50_us, p99_us: 900, max_us: 5_000 });
+    let figures = |p50_us| {
+        Some(host::TickFigures {
+            p50_us,
+            p99_us: 900,
+            max_us: 5_000,
+        })
+    };
     let load = host::RoomLoad {
         room: 5,
         columns: 2,
@@ -256,21 +402,57 @@ fn from_host() -> Vec<host::host_to_world::Body> {
     };
     vec![
         Body::Ready(ready),
-        Body::RoomOpened(host::RoomOpened { room: 5, error: Some(error()) }),
-        Body::RoomClosed(host::RoomClosed { room: 5, reason: 31, message: "crashed".into() }),
-        Body::PlayerOut(host::PlayerOut { room: 5, player: 3, reason: 29 }),
+        Body::RoomOpened(host::RoomOpened {
+            room: 5,
+            error: Some(error()),
+        }),
+        Body::RoomClosed(host::RoomClosed {
+            room: 5,
+            reason: 31,
+            message: "crashed".into(),
+        }),
+        Body::PlayerOut(host::PlayerOut {
+            room: 5,
+            player: 3,
+            reason: 29,
+        }),
         Body::Stats(stats),
         Body::Beat(host::Beat { number: 7 }),
-        Body::RoomSaved(host::RoomSaved { room: 5, at_us: 50_000, state: vec![1, 2, 3] }),
+        Body::RoomSaved(host::RoomSaved {
+            room: 5,
+            at_us: 50_000,
+            state: vec![1, 2, 3],
+        }),
         Body::RoomTick(tick()),
-        Body::AtGate(host::AtGate { room: 5, player: 3, map: 1, x: 5.0, y: 100.0, from_x: 199.0, from_y: 98.5 }),
-        Body::Departed(host::Departed { room: 5, player: 3, number: 7, carried: Some(vec![1]) }),
-        Body::Arrived(host::Arrived { room: 6, player: 3, number: 7 }),
+        Body::AtGate(host::AtGate {
+            room: 5,
+            player: 3,
+            map: 1,
+            x: 5.0,
+            y: 100.0,
+            from_x: 199.0,
+            from_y: 98.5,
+        }),
+        Body::Departed(host::Departed {
+            room: 5,
+            player: 3,
+            number: 7,
+            carried: Some(vec![1]),
+        }),
+        Body::Arrived(host::Arrived {
+            room: 6,
+            player: 3,
+            number: 7,
+        }),
     ]
 }
 
 fn error() -> world::Error {
-    world::Error { code: 16, name: "room_full".into(), message: "the room has 4 seats".into() }
+    world::Error {
+        code: 16,
+        name: "room_full".into(),
+        message: "the room has 4 seats".into(),
+    }
 }
 
 fn room() -> world::Room {
@@ -288,5 +470,11 @@ fn room() -> world::Room {
 }
 
 fn player() -> world::Player {
-    world::Player { id: 3, name: "ann".into(), ready: true, host: true, connected: true }
+    world::Player {
+        id: 3,
+        name: "ann".into(),
+        ready: true,
+        host: true,
+        connected: true,
+    }
 }

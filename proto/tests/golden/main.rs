@@ -1,8 +1,9 @@
 //! Packets of every format, encoded once and for all: a change of the wire is always on purpose.
 //!
-//! `v2.txt` holds them, by name, in hexadecimal. Each is read and written again, and must come out the same; what the
-//! samples of this build encode to must be what the file holds. Whoever changes the wire on purpose raises
-//! `message::VERSION` (for the control streams their own versions), names the file after it, and renews it:
+//! `v2.txt` holds them, by name, in hexadecimal. Each is read and written again, and must come out
+//! the same; what the samples of this build encode to must be what the file holds. Whoever changes
+//! the wire on purpose raises `message::VERSION` (for the control streams their own versions),
+//! names the file after it, and renews it:
 //!
 //! `AMBIT_RENEW_GOLDEN=1 cargo test -p ambit-proto --test golden`
 
@@ -34,9 +35,21 @@ struct Family {
 }
 
 const FAMILIES: [Family; 3] = [
-    Family { prefix: "format", samples: format_samples, again: format_again },
-    Family { prefix: "body", samples: bodies::samples, again: bodies::again },
-    Family { prefix: "frame", samples: frames::samples, again: frames::again },
+    Family {
+        prefix: "format",
+        samples: format_samples,
+        again: format_again,
+    },
+    Family {
+        prefix: "body",
+        samples: bodies::samples,
+        again: bodies::again,
+    },
+    Family {
+        prefix: "frame",
+        samples: frames::samples,
+        again: frames::again,
+    },
 ];
 
 #[test]
@@ -44,7 +57,11 @@ fn every_packet_is_read_and_written_as_it_was() {
     for (name, bytes) in golden() {
         let (prefix, rest) = name.split_once('/').expect("family/name");
         if let Some(family) = FAMILIES.iter().find(|family| family.prefix == prefix) {
-            assert_eq!(hex(&(family.again)(rest, &bytes)), hex(&bytes), "{name}: {HELP}");
+            assert_eq!(
+                hex(&(family.again)(rest, &bytes)),
+                hex(&bytes),
+                "{name}: {HELP}"
+            );
         }
     }
 }
@@ -57,31 +74,51 @@ fn this_build_writes_what_the_file_holds() {
     }
     let golden = golden();
     for (name, bytes) in &samples {
-        let held = golden.get(name).unwrap_or_else(|| panic!("{name} is not in the file: {HELP}"));
+        let held = golden
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is not in the file: {HELP}"));
         assert_eq!(hex(bytes), hex(held), "{name}: {HELP}");
     }
-    let gone: Vec<_> = golden.keys().filter(|name| !samples.contains_key(*name)).collect();
+    let gone: Vec<_> = golden
+        .keys()
+        .filter(|name| !samples.contains_key(*name))
+        .collect();
     assert!(gone.is_empty(), "nothing here writes {gone:?}: {HELP}");
 }
 
 #[test]
 fn datagrams_of_the_file_arrive() {
     let golden = golden();
-    datagrams::check(|name| golden.get(&format!("datagram/{name}")).cloned().expect("a datagram of the file"));
+    datagrams::check(|name| {
+        golden
+            .get(&format!("datagram/{name}"))
+            .cloned()
+            .expect("a datagram of the file")
+    });
 }
 
 fn samples() -> Vec<(String, Vec<u8>)> {
     let families = FAMILIES.iter().flat_map(|family| {
         let named = |(name, bytes)| (format!("{}/{name}", family.prefix), bytes);
-        (family.samples)().into_iter().map(named).collect::<Vec<_>>()
+        (family.samples)()
+            .into_iter()
+            .map(named)
+            .collect::<Vec<_>>()
     });
-    let datagrams = datagrams::samples().into_iter().map(|(name, bytes)| (format!("datagram/{name}"), bytes));
+    let datagrams = datagrams::samples()
+        .into_iter()
+        .map(|(name, bytes)| (format!("datagram/{name}"), bytes));
     families.chain(datagrams).collect()
 }
 
 fn format_samples() -> Vec<(String, Vec<u8>)> {
     let examples = formats().into_iter().flat_map(|format| {
-        (0..EXAMPLES).map(move |seed| (format!("{}/{seed}", format.name), format.encode_example(seed)))
+        (0..EXAMPLES).map(move |seed| {
+            (
+                format!("{}/{seed}", format.name),
+                format.encode_example(seed),
+            )
+        })
     });
     examples.collect()
 }
@@ -90,18 +127,24 @@ fn format_again(name: &str, bytes: &[u8]) -> Vec<u8> {
     let (name, _) = name.split_once('/').expect("format/seed");
     let format = formats().into_iter().find(|format| format.name == name);
     let format = format.unwrap_or_else(|| panic!("there is no format {name}: {HELP}"));
-    format.reencode(bytes).unwrap_or_else(|error| panic!("{name}: {error}: {HELP}"))
+    format
+        .reencode(bytes)
+        .unwrap_or_else(|error| panic!("{name}: {error}: {HELP}"))
 }
 
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{}.txt", message::VERSION))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("tests/golden/v{}.txt", message::VERSION))
 }
 
 /// The packets of the file, by name.
 fn golden() -> BTreeMap<String, Vec<u8>> {
     let path = path();
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}. {HELP}", path.display()));
-    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}. {HELP}", path.display()));
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
     let named = lines.map(|line| {
         let (name, hex) = line.split_once(' ').expect("a name and bytes");
         (name.to_owned(), bytes(hex))
@@ -127,10 +170,18 @@ fn hex(bytes: &[u8]) -> String {
     for byte in bytes {
         write!(digits, "{byte:02x}").expect("a text grows");
     }
-    if digits.is_empty() { "-".into() } else { digits }
+    if digits.is_empty() {
+        "-".into()
+    } else {
+        digits
+    }
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |index: usize| u8::from_str_radix(&hex[index..index + 2], 16).expect("hexadecimal");
-    if hex == "-" { Vec::new() } else { (0..hex.len()).step_by(2).map(digit).collect() }
+    if hex == "-" {
+        Vec::new()
+    } else {
+        (0..hex.len()).step_by(2).map(digit).collect()
+    }
 }

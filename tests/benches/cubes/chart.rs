@@ -22,17 +22,37 @@ struct Panel {
 }
 
 const PANELS: [Panel; 3] = [
-    Panel { title: "error e, p99, in cm", of: |row| row.figures.error_p99 * 100.0, lowest: 0.01, limit: Some(10.0) },
-    Panel { title: "jump J, p99.9, in cm", of: |row| row.figures.jump_p999 * 100.0, lowest: 0.05, limit: Some(10.0) },
-    Panel { title: "kB/s to a client", of: |row| row.figures.bytes_per_s / 1_000.0, lowest: 1.0, limit: None },
+    Panel {
+        title: "error e, p99, in cm",
+        of: |row| row.figures.error_p99 * 100.0,
+        lowest: 0.01,
+        limit: Some(10.0),
+    },
+    Panel {
+        title: "jump J, p99.9, in cm",
+        of: |row| row.figures.jump_p999 * 100.0,
+        lowest: 0.05,
+        limit: Some(10.0),
+    },
+    Panel {
+        title: "kB/s to a client",
+        of: |row| row.figures.bytes_per_s / 1_000.0,
+        lowest: 1.0,
+        limit: None,
+    },
 ];
 
 /// Draws the curves of these rows.
 pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
-    let area = SVGBackend::new(path, (WIDTH, PANEL_HEIGHT * PANELS.len() as u32)).into_drawing_area();
+    let area =
+        SVGBackend::new(path, (WIDTH, PANEL_HEIGHT * PANELS.len() as u32)).into_drawing_area();
     area.fill(&WHITE)?;
     for (panel, place) in PANELS.iter().zip(area.split_evenly((PANELS.len(), 1))) {
-        let highest = rows.iter().map(panel.of).fold(panel.limit.unwrap_or(1.0), f32::max) * 1.3;
+        let highest = rows
+            .iter()
+            .map(panel.of)
+            .fold(panel.limit.unwrap_or(1.0), f32::max)
+            * 1.3;
         let most_loss = rows.iter().map(|row| row.loss).fold(1.0, f32::max);
         let mut chart = ChartBuilder::on(&place)
             .caption(panel.title, (FONT, 16))
@@ -41,9 +61,16 @@ pub(crate) fn draw(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
             .y_label_area_size(50)
             .margin_right(30)
             .build_cartesian_2d(0.0..most_loss, (panel.lowest..highest).log_scale())?;
-        chart.configure_mesh().x_desc("loss, %").light_line_style(WHITE.mix(0.0)).draw()?;
+        chart
+            .configure_mesh()
+            .x_desc("loss, %")
+            .light_line_style(WHITE.mix(0.0))
+            .draw()?;
         if let Some(limit) = panel.limit {
-            chart.draw_series(LineSeries::new([(0.0, limit), (most_loss, limit)], BLACK.stroke_width(1)))?;
+            chart.draw_series(LineSeries::new(
+                [(0.0, limit), (most_loss, limit)],
+                BLACK.stroke_width(1),
+            ))?;
         }
         for scheme in Scheme::ALL {
             let points = rows.iter().filter(|row| row.scheme == scheme);

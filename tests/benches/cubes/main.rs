@@ -1,8 +1,11 @@
-//! How well physics is shown over bad lines: the ruler of `ambit_tests::ruler`, for Ambit and for the schemes of reference 000.
+//! How well physics is shown over bad lines: the ruler of `ambit_tests::ruler`, for Ambit and for
+//! the schemes of reference 000.
 //!
-//! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/cubes.md` with its curves. Everything happens on simulated time,
-//! so the figures are the same on every machine; only the time that a physics step takes is this machine's. `-- --quick` measures less, and
-//! writes nothing. Then come scenes that are only printed ([`scenes`]); their names, or `tables`, as arguments ask for some alone.
+//! `cargo bench -p ambit-tests --bench cubes` prints the tables and writes `docs/cubes.md` with its
+//! curves. Everything happens on simulated time, so the figures are the same on every machine; only
+//! the time that a physics step takes is this machine's. `-- --quick` measures less, and writes
+//! nothing. Then come scenes that are only printed ([`scenes`]); their names, or `tables`, as
+//! arguments ask for some alone.
 
 mod chart;
 mod rows;
@@ -36,7 +39,8 @@ packets, no smoothing, no acknowledgements, and clients that don't know what oth
 
 ";
 
-/// How exact and how smooth clients show physics over bad lines. Without names: all of it, and docs/cubes.md is written anew.
+/// How exact and how smooth clients show physics over bad lines. Without names: all of it, and
+/// docs/cubes.md is written anew.
 #[derive(Parser)]
 #[command(name = "cargo bench -p ambit-tests --bench cubes --")]
 struct Options {
@@ -59,7 +63,8 @@ struct Options {
 
 fn main() {
     let options = Options::parse();
-    let is_wanted = |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);
+    let is_wanted =
+        |name: &str| options.parts.is_empty() || options.parts.iter().any(|part| part == name);
     if is_wanted("tables") {
         tables(&options);
     }
@@ -106,10 +111,14 @@ fn tables(options: &Options) {
     for (jitter_ms, rows) in &all {
         let name = format!("cubes-{jitter_ms}ms.svg");
         chart::draw(&docs.join(&name), rows).expect("the picture can be drawn");
-        write!(page, "![Error, jumps and bytes over loss, {jitter_ms} ms of jitter]({name})\n\n")
-            .expect("a string grows");
+        write!(
+            page,
+            "![Error, jumps and bytes over loss, {jitter_ms} ms of jitter]({name})\n\n"
+        )
+        .expect("a string grows");
     }
-    std::fs::write(docs.join("cubes.md"), page.trim_end().to_owned() + "\n").expect("the docs can be written");
+    std::fs::write(docs.join("cubes.md"), page.trim_end().to_owned() + "\n")
+        .expect("the docs can be written");
 }
 
 /// At which loss each scheme is first seen to be wrong.
@@ -119,11 +128,20 @@ fn limits(rows: &[Row]) -> String {
     );
     for scheme in Scheme::ALL {
         let of_scheme = || rows.iter().filter(|row| row.scheme == scheme);
-        let first = of_scheme().find(|row| row.figures.is_visible()).map(|row| row.loss);
-        let fine = of_scheme().map(|row| row.loss).take_while(|&loss| first.is_none_or(|first| loss < first)).last();
-        let percent = |loss: Option<f32>, none: &str| loss.map_or(none.to_owned(), |loss| format!("{loss} %"));
+        let first = of_scheme()
+            .find(|row| row.figures.is_visible())
+            .map(|row| row.loss);
+        let fine = of_scheme()
+            .map(|row| row.loss)
+            .take_while(|&loss| first.is_none_or(|first| loss < first))
+            .last();
+        let percent = |loss: Option<f32>, none: &str| {
+            loss.map_or(none.to_owned(), |loss| format!("{loss} %"))
+        };
         let (first, fine_at) = (percent(first, "none measured"), percent(fine, "-"));
-        let behind = of_scheme().find(|row| Some(row.loss) == fine).map(|row| row.figures.behind_p50_ms);
+        let behind = of_scheme()
+            .find(|row| Some(row.loss) == fine)
+            .map(|row| row.figures.behind_p50_ms);
         let behind = behind.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
         writeln!(text, "| {scheme} | {first} | {fine_at} | {behind} |").expect("a string grows");
     }

@@ -11,12 +11,17 @@ use ambit_tests::ruler::ours::{Play, Watched};
 use ambit_tests::ruler::{Figures, theirs};
 
 /// In per cent.
-pub(crate) const LOSSES: [f32; 11] = [0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0, 65.0, 70.0];
+pub(crate) const LOSSES: [f32; 11] = [
+    0.0, 5.0, 13.0, 20.0, 30.0, 37.0, 45.0, 52.0, 60.0, 65.0, 70.0,
+];
 pub(crate) const FEW_LOSSES: [f32; 3] = [0.0, 30.0, 60.0];
 const SEED: u64 = 5;
 const CUBES: usize = 100;
 const PLAYERS: usize = 4;
-const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+const ARENA: Arena = Arena {
+    width_m: 32.0,
+    height_m: 32.0,
+};
 const DELAY: Duration = Duration::from_millis(50);
 
 pub(crate) const HEAD: &str = "| loss % | scheme | e p50 cm | e p99 cm | J p99.9 cm | wrong at rest % | longest s | behind ms | kB/s | visible |\n\
@@ -65,7 +70,11 @@ pub(crate) struct Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { loss, scheme, figures } = self;
+        let Self {
+            loss,
+            scheme,
+            figures,
+        } = self;
         let cm = |metres: f32| format!("{:.2}", metres * 100.0);
         writeln!(
             f,
@@ -85,7 +94,11 @@ impl fmt::Display for Row {
 /// All schemes at one loss.
 pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
     let play = |tick: u32, sync: &str| play(loss, jitter_ms, tick, sync, seconds);
-    let row = |scheme, figures| Row { loss, scheme, figures };
+    let row = |scheme, figures| Row {
+        loss,
+        scheme,
+        figures,
+    };
     let mut simulated = play(60, "simulated").begin();
     let truth = simulated.truth();
     let take = simulated.take(&truth);
@@ -98,10 +111,19 @@ pub(crate) fn measure(loss: f32, jitter_ms: u64, seconds: u64) -> Vec<Row> {
         let truth = watched.truth();
         watched.measure(&truth)
     };
-    rows.push(row(Scheme::Simulated(20), ours(play(20, "simulated").begin())));
+    rows.push(row(
+        Scheme::Simulated(20),
+        ours(play(20, "simulated").begin()),
+    ));
     rows.push(row(Scheme::Simulated(60), simulated.measure(&truth)));
-    rows.push(row(Scheme::Interpolated(20), ours(play(20, "interpolated").begin())));
-    rows.push(row(Scheme::Interpolated(60), ours(play(60, "interpolated").begin())));
+    rows.push(row(
+        Scheme::Interpolated(20),
+        ours(play(20, "interpolated").begin()),
+    ));
+    rows.push(row(
+        Scheme::Interpolated(60),
+        ours(play(60, "interpolated").begin()),
+    ));
     rows
 }
 
@@ -116,7 +138,10 @@ fn play(loss: f32, jitter_ms: u64, tick: u32, sync: &str, seconds: u64) -> Play 
     Play {
         seed: SEED,
         parameters: vec![("tick", tick.to_string()), ("sync", sync.to_owned())],
-        client: ClientConfig { render: Render::Adaptive, ..ClientConfig::default() },
+        client: ClientConfig {
+            render: Render::Adaptive,
+            ..ClientConfig::default()
+        },
         players: PLAYERS,
         cubes: CUBES,
         arena: ARENA,

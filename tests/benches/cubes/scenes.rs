@@ -1,7 +1,8 @@
-//! Scenes of their own, beside the tables: a katamari among 900 cubes, snapshots in bytes, a long run, a wide floor.
+//! Scenes of their own, beside the tables: a katamari among 900 cubes, snapshots in bytes, a long
+//! run, a wide floor.
 //!
-//! `cargo bench -p ambit-tests --bench cubes -- katamari` prints one of them alone. Errors, bytes and counts are those of simulated time, the same on
-//! every machine; times are this machine's.
+//! `cargo bench -p ambit-tests --bench cubes -- katamari` prints one of them alone. Errors, bytes
+//! and counts are those of simulated time, the same on every machine; times are this machine's.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -24,23 +25,36 @@ const SEED: u64 = 5;
 pub(crate) type Print = fn(bool);
 
 /// By name.
-pub(crate) const ALL: [(&str, Print); 4] =
-    [("katamari", print_katamari), ("snapshots", print_snapshots), ("soak", print_soak), ("wide", print_wide)];
+pub(crate) const ALL: [(&str, Print); 4] = [
+    ("katamari", print_katamari),
+    ("snapshots", print_snapshots),
+    ("soak", print_soak),
+    ("wide", print_wide),
+];
 
 fn line(loss: u8) -> Impairment {
-    format!("delay=50ms,loss={loss}").parse().expect("a valid line")
+    format!("delay=50ms,loss={loss}")
+        .parse()
+        .expect("a valid line")
 }
 
 /// 900 small cubes and a player who rolls them up, at 60 ticks a second and 256 kbit/s.
 fn print_katamari(quick: bool) {
     let seconds = if quick { 10 } else { 60 };
-    println!("\n## Katamari: 900 cubes and a player's, {seconds} s, 60 ticks a second, 256 kbit/s, 50 ms each way\n");
+    println!(
+        "\n## Katamari: 900 cubes and a player's, {seconds} s, 60 ticks a second, 256 kbit/s, 50 ms each way\n"
+    );
     println!(
         "| loss % | interacting: e p50, p99 cm | at once | all in play: e p50, p99 cm | kB/s | fullest second, kB |"
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     for loss in if quick { vec![0] } else { vec![0, 5, 13] } {
-        let run = katamari::play(SEED, &line(loss), &[("budget", "256")], Duration::from_secs(seconds));
+        let run = katamari::play(
+            SEED,
+            &line(loss),
+            &[("budget", "256")],
+            Duration::from_secs(seconds),
+        );
         println!(
             "| {loss} | {:.2}, {:.2} | {}, at most {} | {:.2}, {:.2} | {:.1} | {:.1} |",
             run.interacting.0 * 100.0,
@@ -57,15 +71,21 @@ fn print_katamari(quick: bool) {
 
 /// 104 cubes, ten times a second.
 fn print_snapshots(_: bool) {
-    println!("\n## Snapshots of 104 cubes, 10 a second for 30 s (reference 000: 1,005 bytes each)\n");
+    println!(
+        "\n## Snapshots of 104 cubes, 10 a second for 30 s (reference 000: 1,005 bytes each)\n"
+    );
     println!(
         "| grid of 512 a metre | level | absolute: bytes on average, at most | delta: bytes on average, at most |"
     );
     println!("| --- | --- | --- | --- |");
     let truth = snapshots::scene(SEED, 30);
-    for (name, format) in [("places", snapshots::PLACES), ("with velocities", SNAPSHOT_FORMAT)] {
+    for (name, format) in [
+        ("places", snapshots::PLACES),
+        ("with velocities", SNAPSHOT_FORMAT),
+    ] {
         for level in [Level::Shared, Level::Fine] {
-            let [absolute, delta] = [false, true].map(|bases| snapshots::measure(&truth, format, level, bases));
+            let [absolute, delta] =
+                [false, true].map(|bases| snapshots::measure(&truth, format, level, bases));
             println!(
                 "| {name} | {level:?} | {:.0}, {} | {:.0}, {} |",
                 absolute.mean, absolute.most, delta.mean, delta.most
@@ -76,8 +96,14 @@ fn print_snapshots(_: bool) {
 
 /// Ten minutes in rounds of two, 100 cubes and 4 players; all twice.
 fn print_soak(quick: bool) {
-    let (rounds, play) = if quick { (3, Duration::from_secs(20)) } else { (5, Duration::from_secs(110)) };
-    println!("\n## A long run: {rounds} rounds of {play:?} of play and a rest, 100 cubes, 4 players, 5 % loss\n");
+    let (rounds, play) = if quick {
+        (3, Duration::from_secs(20))
+    } else {
+        (5, Duration::from_secs(110))
+    };
+    println!(
+        "\n## A long run: {rounds} rounds of {play:?} of play and a rest, 100 cubes, 4 players, 5 % loss\n"
+    );
     println!("After each rest every client draws every cube where the room has it.\n");
     let run = || {
         let mut soak = Soak::begin(SEED, &line(5));
@@ -92,19 +118,32 @@ fn print_soak(quick: bool) {
     };
     let (state, left) = run();
     for (round, (took, count, bytes)) in left.iter().enumerate() {
-        println!("- round {}: at rest within {took:?}; {count:+} allocations, {bytes:+} bytes", round + 1);
+        println!(
+            "- round {}: at rest within {took:?}; {count:+} allocations, {bytes:+} bytes",
+            round + 1
+        );
     }
     let grown: i64 = left[1..].iter().map(|(_, count, _)| count).sum();
-    println!("- allocations that are there at the end and were not after the first round: {grown:+}");
-    println!("- state after all: {state:016x}, and a second time: {:016x}", run().0);
+    println!(
+        "- allocations that are there at the end and were not after the first round: {grown:+}"
+    );
+    println!(
+        "- state after all: {state:016x}, and a second time: {:016x}",
+        run().0
+    );
     for (name, cubes, size) in [("100 cubes", "100", "32x32"), ("900 cubes", "900", "32x32")] {
-        println!("- the game's step, {name}, 4 players driven by dice, for 10 minutes: {}", times(steps(cubes, size)));
+        println!(
+            "- the game's step, {name}, 4 players driven by dice, for 10 minutes: {}",
+            times(steps(cubes, size))
+        );
     }
 }
 
 /// 9,000 cubes, 4 players far apart.
 fn print_wide(quick: bool) {
-    println!("\n## A wide floor: 9,000 cubes on 320 x 320 m, 4 players far apart, 20 ticks a second\n");
+    println!(
+        "\n## A wide floor: 9,000 cubes on 320 x 320 m, 4 players far apart, 20 ticks a second\n"
+    );
     let seconds = if quick { 5 } else { 30 };
     for zones in [("1", "2"), ("3", "4")] {
         let begun = now();
@@ -121,11 +160,21 @@ fn print_wide(quick: bool) {
         hands.clock = Some(now);
         wide::roam(&mut hands, SEED, Duration::from_secs(seconds));
         for (guest, around) in wide::surroundings(&hands).into_iter().enumerate() {
-            let bytes = wire::bytes(hands.system.guest(guest).sent_to.as_ref().expect("tapped")) / seconds;
-            println!("  - client {guest}: {around:?}, {:.1} kB/s", bytes as f32 / 1_000.0);
+            let bytes =
+                wire::bytes(hands.system.guest(guest).sent_to.as_ref().expect("tapped")) / seconds;
+            println!(
+                "  - client {guest}: {around:?}, {:.1} kB/s",
+                bytes as f32 / 1_000.0
+            );
         }
-        println!("  - a client's frame: {}", times(std::mem::take(&mut hands.client_frames)));
-        println!("  - a tick of the room, physics and all four clients: {}", times(ticks(&hands)));
+        println!(
+            "  - a client's frame: {}",
+            times(std::mem::take(&mut hands.client_frames))
+        );
+        println!(
+            "  - a tick of the room, physics and all four clients: {}",
+            times(ticks(&hands))
+        );
     }
 }
 
@@ -144,16 +193,35 @@ fn ticks(hands: &Hands) -> Vec<Duration> {
         times.push(since(begun));
     }
     // It puts all cubes there, and then the physics looks at each for the first time.
-    println!("  - its first tick: {:?}, its second: {:?}", times.remove(0), times.remove(0));
+    println!(
+        "  - its first tick: {:?}, its second: {:?}",
+        times.remove(0),
+        times.remove(0)
+    );
     times
 }
 
 /// How long each step of the game takes, frame by frame: physics, and what it tells the world.
 fn steps(cubes: &str, size: &str) -> Vec<Duration> {
-    let parameters = [("cubes", cubes), ("size", size), ("tick", "60"), ("drive", "dice")];
-    let parameters = parameters.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    let header = Header { seed: SEED, game: "cubes".into(), parameters, capacity: 64, ..Header::default() };
-    let (config, mut game) = Registry::standard().prepare(&header).expect("a room that can be made");
+    let parameters = [
+        ("cubes", cubes),
+        ("size", size),
+        ("tick", "60"),
+        ("drive", "dice"),
+    ];
+    let parameters = parameters
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    let header = Header {
+        seed: SEED,
+        game: "cubes".into(),
+        parameters,
+        capacity: 64,
+        ..Header::default()
+    };
+    let (config, mut game) = Registry::standard()
+        .prepare(&header)
+        .expect("a room that can be made");
     let mut world = World::new(&config, game.schema());
     let (mut times, mut changes) = (Vec::new(), Vec::new());
     for frame in 1..=600 * 60 {
@@ -179,7 +247,13 @@ fn steps(cubes: &str, size: &str) -> Vec<Duration> {
 fn times(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
     let us = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e6;
-    format!("p50 {:.0} us, p99 {:.0} us, at most {:.0} us of {}", us(50), us(99), us(100), times.len())
+    format!(
+        "p50 {:.0} us, p99 {:.0} us, at most {:.0} us of {}",
+        us(50),
+        us(99),
+        us(100),
+        times.len()
+    )
 }
 
 /// This machine's time since then.

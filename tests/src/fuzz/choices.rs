@@ -1,7 +1,8 @@
 //! Bytes as a row of decisions, for targets that are state machines.
 //!
-//! The bytes are taken from the front, so a change late in an input changes only what happens late: that is what lets a
-//! fuzzer build a long story step by step. When they are used up, every choice is the first one.
+//! The bytes are taken from the front, so a change late in an input changes only what happens late:
+//! that is what lets a fuzzer build a long story step by step. When they are used up, every choice
+//! is the first one.
 
 /// See the module.
 pub struct Choices<'a>(&'a [u8]);
@@ -48,7 +49,11 @@ impl<'a> Choices<'a> {
 
 /// Appends `bytes` so that [`Choices::bytes`] takes them.
 pub(super) fn put_bytes(story: &mut Vec<u8>, bytes: &[u8]) {
-    story.extend_from_slice(&u16::try_from(bytes.len()).expect("a short input").to_le_bytes());
+    story.extend_from_slice(
+        &u16::try_from(bytes.len())
+            .expect("a short input")
+            .to_le_bytes(),
+    );
     story.extend_from_slice(bytes);
 }
 

@@ -1,8 +1,9 @@
 //! A client in a game whose lobby, host and line do as they please.
 //!
-//! The client has been welcomed and has joined; after that the bytes decide. Links are honest where the story says so, since
-//! no chance would ever guess its way through their numbers. Checked: what a view is told makes sense (an object that leaves has
-//! entered), what is shown can be read. In `cubes` the client simulates and draws the player's own cube ahead.
+//! The client has been welcomed and has joined; after that the bytes decide. Links are honest where
+//! the story says so, since no chance would ever guess its way through their numbers. Checked: what
+//! a view is told makes sense (an object that leaves has entered), what is shown can be read. In
+//! `cubes` the client simulates and draws the player's own cube ahead.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -70,10 +71,18 @@ pub fn client(data: &[u8]) {
                 if scene.cubes {
                     scene.client.input(scene.now, Keymap(x.into()));
                 } else {
-                    let _ = scene.client.act(scene.now, Action::Move { x: x.into(), y: y.into() });
+                    let _ = scene.client.act(
+                        scene.now,
+                        Action::Move {
+                            x: x.into(),
+                            y: y.into(),
+                        },
+                    );
                 }
             }
-            _ => scene.client.handle_game_closed(scene.now, Ending::Broken("cut".into())),
+            _ => scene
+                .client
+                .handle_game_closed(scene.now, Ending::Broken("cut".into())),
         }
         scene.settle();
     }
@@ -94,18 +103,32 @@ impl Scene {
     fn playing(first: u8) -> Self {
         let cubes = first & CUBES != 0;
         let mut scene = Scene {
-            client: Client::new(&ClientConfig { name: "ann".into(), predict: cubes, ..ClientConfig::default() }),
+            client: Client::new(&ClientConfig {
+                name: "ann".into(),
+                predict: cubes,
+                ..ClientConfig::default()
+            }),
             host: Link::new(LinkConfig::default()),
             now: LocalTime::from_millis(1_000),
             here: BTreeSet::new(),
             cubes,
-            schema: if cubes { cubes_schema() } else { &schemas()[usize::from(first) % schemas().len()] },
+            schema: if cubes {
+                cubes_schema()
+            } else {
+                &schemas()[usize::from(first) % schemas().len()]
+            },
             sent: Vec::new(),
         };
         scene.client.connect(scene.now);
         scene.settle();
         for (request, body) in first_words() {
-            scene.client.handle_world_message(scene.now, WorldToClient { request, body: Some(body) });
+            scene.client.handle_world_message(
+                scene.now,
+                WorldToClient {
+                    request,
+                    body: Some(body),
+                },
+            );
             scene.settle();
         }
         scene
@@ -115,7 +138,10 @@ impl Scene {
     fn body(&mut self, bytes: &[u8]) {
         let bits = (8 * bytes.len()).min(self.host.body_budget_bits(self.now));
         let mut datagram = Vec::new();
-        self.host.write_datagram(self.now, &mut datagram, |writer, _| writer.append(bytes, bits));
+        self.host
+            .write_datagram(self.now, &mut datagram, |writer, _| {
+                writer.append(bytes, bits)
+            });
         self.client.handle_datagram(self.now, &datagram);
     }
 
@@ -125,7 +151,9 @@ impl Scene {
         self.sent.clear();
         // A client that is refused asks again at once only so often.
         for _ in 0..64 {
-            let Some(output) = self.client.poll_output() else { break };
+            let Some(output) = self.client.poll_output() else {
+                break;
+            };
             match output {
                 ClientOutput::ConnectWorld => self.client.handle_world_connected(self.now),
                 ClientOutput::ConnectGame { .. } => self.join(),
@@ -137,11 +165,19 @@ impl Scene {
                 _ => {}
             }
         }
-        let _ = (self.client.next_deadline(), self.client.stats(), self.client.age(self.now));
+        let _ = (
+            self.client.next_deadline(),
+            self.client.stats(),
+            self.client.age(self.now),
+        );
         while let Some(event) = self.client.poll_event() {
             match event {
-                ViewEvent::Enter(enter) => assert!(self.here.insert(enter.id), "{} entered twice", enter.id),
-                ViewEvent::Leave { id, .. } => assert!(self.here.remove(&id), "{id} left without having entered"),
+                ViewEvent::Enter(enter) => {
+                    assert!(self.here.insert(enter.id), "{} entered twice", enter.id)
+                }
+                ViewEvent::Leave { id, .. } => {
+                    assert!(self.here.remove(&id), "{id} left without having entered")
+                }
                 _ => {}
             }
         }
@@ -167,7 +203,9 @@ impl Scene {
             outer: 2,
             schema: Some(self.schema.into()),
         };
-        let message = GameToClient { body: Some(game_to_client::Body::Joined(joined)) };
+        let message = GameToClient {
+            body: Some(game_to_client::Body::Joined(joined)),
+        };
         self.client.handle_game_message(self.now, message);
     }
 }
@@ -180,7 +218,10 @@ fn first_words() -> [(u64, world_to_client::Body); 3] {
         name: "ann".into(),
         ..pb::Welcome::default()
     };
-    let room = Some(pb::Room { id: 7, ..pb::Room::default() });
+    let room = Some(pb::Room {
+        id: 7,
+        ..pb::Room::default()
+    });
     let ticket = pb::Ticket {
         room: 7,
         address: "127.0.0.1:7777".into(),
@@ -191,7 +232,13 @@ fn first_words() -> [(u64, world_to_client::Body); 3] {
     };
     [
         (1, world_to_client::Body::Welcome(welcome)),
-        (0, world_to_client::Body::RoomJoined(pb::RoomJoined { room, players: Vec::new() })),
+        (
+            0,
+            world_to_client::Body::RoomJoined(pb::RoomJoined {
+                room,
+                players: Vec::new(),
+            }),
+        ),
         (0, world_to_client::Body::Ticket(ticket)),
     ]
 }
@@ -199,7 +246,10 @@ fn first_words() -> [(u64, world_to_client::Body); 3] {
 /// Bodies and notices of the list's examples, the lobby's words, a break.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let examples = |name: &str| -> Vec<Vec<u8>> {
-        let format = formats::formats().into_iter().find(|format| format.name == name).expect("a format of the list");
+        let format = formats::formats()
+            .into_iter()
+            .find(|format| format.name == name)
+            .expect("a format of the list");
         (0..4).map(|seed| format.encode_example(seed)).collect()
     };
     let step = |story: &mut Vec<u8>, step: usize, bytes: &[u8]| {
@@ -207,17 +257,38 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         put_bytes(story, bytes);
     };
     let mut game = vec![0];
-    for (body, notice) in examples("message.body").iter().zip(examples("message.notice")) {
+    for (body, notice) in examples("message.body")
+        .iter()
+        .zip(examples("message.notice"))
+    {
         step(&mut game, MESSAGE, &notice);
         step(&mut game, BODY, body);
         game.extend([WAIT as u8, 100, 0, ACT as u8, 30, 40]);
     }
     let mut words = vec![1];
     for (request, body) in first_words() {
-        step(&mut words, WORLD, &WorldToClient { request, body: Some(body) }.encode_to_vec());
+        step(
+            &mut words,
+            WORLD,
+            &WorldToClient {
+                request,
+                body: Some(body),
+            }
+            .encode_to_vec(),
+        );
     }
-    let out = game_pb::Out { reason: 1, message: "kicked".into() };
-    step(&mut words, GAME, &GameToClient { body: Some(game_to_client::Body::Out(out)) }.encode_to_vec());
+    let out = game_pb::Out {
+        reason: 1,
+        message: "kicked".into(),
+    };
+    step(
+        &mut words,
+        GAME,
+        &GameToClient {
+            body: Some(game_to_client::Body::Out(out)),
+        }
+        .encode_to_vec(),
+    );
     let mut line = vec![0];
     step(&mut line, RAW, &[0; 12]);
     line.extend([7, WAIT as u8, 0, 8]);
@@ -227,18 +298,31 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
 /// What a room of `cubes` sends, and a player who pushes to the right.
 fn playground() -> Vec<u8> {
     let parameters = [("size", "16x16"), ("cubes", "4")];
-    let mut room = Registry::standard().room(&header("cubes", &parameters)).expect("possible parameters");
+    let mut room = Registry::standard()
+        .room(&header("cubes", &parameters))
+        .expect("possible parameters");
     let mut scene = Scene::playing(CUBES);
     let mut story = vec![CUBES];
     let client = ClientId(0);
-    let mut inputs = vec![Input::Join { client, player: PlayerId(3), name: "ann".into() }];
+    let mut inputs = vec![Input::Join {
+        client,
+        player: PlayerId(3),
+        name: "ann".into(),
+    }];
     for tick in 1..=16 {
         let at = GameTime::from_millis(50 * tick);
-        inputs.extend(scene.sent.drain(..).map(|bytes| Input::Datagram { client, at, bytes }));
+        inputs.extend(
+            scene
+                .sent
+                .drain(..)
+                .map(|bytes| Input::Datagram { client, at, bytes }),
+        );
         let mut outputs = Vec::new();
         room.tick(at, &mut inputs, &mut outputs);
         for output in outputs {
-            let Output::Datagram { bytes, .. } = output else { continue };
+            let Output::Datagram { bytes, .. } = output else {
+                continue;
+            };
             story.push(RAW as u8);
             put_bytes(&mut story, &bytes);
             scene.client.handle_datagram(scene.now, &bytes);
@@ -249,7 +333,12 @@ fn playground() -> Vec<u8> {
             scene.client.input(scene.now, Keymap(1 << control::RIGHT));
             scene.settle();
         }
-        inputs.extend(scene.sent.drain(..).map(|bytes| Input::Datagram { client, at, bytes }));
+        inputs.extend(
+            scene
+                .sent
+                .drain(..)
+                .map(|bytes| Input::Datagram { client, at, bytes }),
+        );
         story.extend([WAIT as u8, 50, 0]);
         scene.now += Duration::from_millis(50);
         scene.settle();

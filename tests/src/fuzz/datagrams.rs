@@ -1,6 +1,7 @@
 //! What stands in datagrams above the link, each decoder by itself.
 //!
-//! [`formats`] takes any entry of the one list of formats; those that a peer sends have a target, and so a corpus, of their own.
+//! [`formats`] takes any entry of the one list of formats; those that a peer sends have a target,
+//! and so a corpus, of their own.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -39,13 +40,21 @@ pub fn uplink(data: &[u8]) {
 
 /// The body of a server's datagram, by a schema that the first byte picks.
 pub fn body(data: &[u8]) {
-    let Some((&which, bytes)) = data.split_first() else { return };
+    let Some((&which, bytes)) = data.split_first() else {
+        return;
+    };
     let schema = &schemas()[usize::from(which) % schemas().len()];
-    let context = BodyContext { schema, delay: Duration::from_millis(150), near: GameTime::from_millis(100_000) };
+    let context = BodyContext {
+        schema,
+        delay: Duration::from_millis(150),
+        near: GameTime::from_millis(100_000),
+    };
     // A writer leaves out what has passed by the stamp; from then on nothing changes any more.
     if let Ok(Some(mut body)) = read_body(Reader::new(bytes), &context) {
         let once = written(&mut body, &context);
-        let mut read = read_body(Reader::new(&once), &context).expect("what we wrote").expect("a body");
+        let mut read = read_body(Reader::new(&once), &context)
+            .expect("what we wrote")
+            .expect("a body");
         assert_eq!(written(&mut read, &context), once, "{body:?}");
     }
 }
@@ -53,7 +62,8 @@ pub fn body(data: &[u8]) {
 fn written(body: &mut Body, context: &BodyContext<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
-    body.wire(context, &mut writer).expect("a writer refuses nothing");
+    body.wire(context, &mut writer)
+        .expect("a writer refuses nothing");
     write_poses(&body.poses, &mut writer);
     writer.finish();
     bytes
@@ -72,18 +82,30 @@ fn all_formats() -> &'static [Format] {
 }
 
 fn format_named(name: &str) -> &'static Format {
-    all_formats().iter().find(|format| format.name == name).expect("a format of the list")
+    all_formats()
+        .iter()
+        .find(|format| format.name == name)
+        .expect("a format of the list")
 }
 
 const EXAMPLES: u64 = 6;
 
 fn examples(name: &str) -> Vec<Vec<u8>> {
-    (0..EXAMPLES).map(|seed| format_named(name).encode_example(seed)).collect()
+    (0..EXAMPLES)
+        .map(|seed| format_named(name).encode_example(seed))
+        .collect()
 }
 
 pub(super) fn format_seeds() -> Vec<Vec<u8>> {
-    let with_number = |(number, format): (usize, &Format)| [vec![number as u8], format.encode_example(1)].concat();
-    all_formats().iter().enumerate().map(with_number).filter(|seed| seed.len() < 1_000).collect()
+    let with_number = |(number, format): (usize, &Format)| {
+        [vec![number as u8], format.encode_example(1)].concat()
+    };
+    all_formats()
+        .iter()
+        .enumerate()
+        .map(with_number)
+        .filter(|seed| seed.len() < 1_000)
+        .collect()
 }
 
 pub(super) fn command_seeds() -> Vec<Vec<u8>> {
@@ -99,9 +121,15 @@ pub(super) fn uplink_seeds() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn body_seeds() -> Vec<Vec<u8>> {
-    examples("message.body").into_iter().map(|bytes| [vec![0], bytes].concat()).collect()
+    examples("message.body")
+        .into_iter()
+        .map(|bytes| [vec![0], bytes].concat())
+        .collect()
 }
 
 pub(super) fn map_seeds() -> Vec<Vec<u8>> {
-    examples("map.static_map").into_iter().filter(|map| map.len() < 2_000).collect()
+    examples("map.static_map")
+        .into_iter()
+        .filter(|map| map.len() < 2_000)
+        .collect()
 }

@@ -1,8 +1,9 @@
 //! A link and what a peer can do to it.
 //!
-//! The link under test talks to an honest one; between the two anything may happen to a datagram, and bytes that nobody
-//! sent come in as well. Checked all the time: each datagram has one fate at most, and the honest peer understands all that
-//! the link writes, as long as nothing forged came in between (QUIC sees to that).
+//! The link under test talks to an honest one; between the two anything may happen to a datagram,
+//! and bytes that nobody sent come in as well. Checked all the time: each datagram has one fate at
+//! most, and the honest peer understands all that the link writes, as long as nothing forged came
+//! in between (QUIC sees to that).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -37,17 +38,28 @@ pub fn link(data: &[u8]) {
             SAY_QUIETLY => pair.say_quietly(),
             BLOCK | PEER_BLOCK => {
                 let block = Bytes::from(vec![choices.byte(); 1 + 4 * usize::from(choices.word())]);
-                let link = if step == BLOCK { &mut pair.link } else { &mut pair.peer };
+                let link = if step == BLOCK {
+                    &mut pair.link
+                } else {
+                    &mut pair.peer
+                };
                 let _ = link.send_block(pair.now, block);
             }
-            BUDGET => pair.link.set_budget(pair.now, 64 * u32::from(choices.word())),
+            BUDGET => pair
+                .link
+                .set_budget(pair.now, 64 * u32::from(choices.word())),
             QUEUE => {
                 let message = Bytes::copy_from_slice(limited(choices.bytes()));
-                let useful = Some(pair.now + Duration::from_secs(1)).filter(|_| choices.below(2) == 1);
+                let useful =
+                    Some(pair.now + Duration::from_secs(1)).filter(|_| choices.below(2) == 1);
                 let _ = pair.link.send_reliable(pair.now, message, useful);
             }
             _ => {
-                let _ = pair.peer.send_reliable(pair.now, Bytes::copy_from_slice(limited(choices.bytes())), None);
+                let _ = pair.peer.send_reliable(
+                    pair.now,
+                    Bytes::copy_from_slice(limited(choices.bytes())),
+                    None,
+                );
             }
         }
         pair.poll();
@@ -74,7 +86,8 @@ struct Pair {
     peer: Link,
     /// How many datagrams the link has written, and which of them have a fate.
     written: usize,
-    /// Whether the link has heard nobody but the peer: else it acknowledges what the peer never sent, and the peer says so.
+    /// Whether the link has heard nobody but the peer: else it acknowledges what the peer never
+    /// sent, and the peer says so.
     undisturbed: bool,
     fates: BTreeSet<usize>,
 }
@@ -104,7 +117,11 @@ impl Pair {
         let budget = self.link.body_budget_bits(self.now);
         let bits = usize::from(body_bits).min(budget);
         let mut datagram = Vec::new();
-        let seq = self.link.write_datagram(self.now, &mut datagram, |writer, _| writer.append(&[0x5a; 1_200], bits));
+        let seq = self
+            .link
+            .write_datagram(self.now, &mut datagram, |writer, _| {
+                writer.append(&[0x5a; 1_200], bits)
+            });
         assert!(datagram.len() <= MAX_DATAGRAM, "{} bytes", datagram.len());
         assert_eq!(seq, Seq(self.written as u16));
         self.written += 1;
@@ -115,13 +132,17 @@ impl Pair {
 
     fn arrive(&mut self, datagram: &[u8]) {
         let heard = self.peer.handle_datagram(self.now, datagram).map(|_| ());
-        assert!(heard.is_ok() || !self.undisturbed, "an honest peer does not understand the link: {heard:?}");
+        assert!(
+            heard.is_ok() || !self.undisturbed,
+            "an honest peer does not understand the link: {heard:?}"
+        );
     }
 
     /// The link writes a body that asks for no acknowledgement, and that arrives.
     fn say_quietly(&mut self) {
         let mut datagram = Vec::new();
-        self.link.write_datagram_quietly(self.now, &mut datagram, |writer, _| writer.append(&[7], 8));
+        self.link
+            .write_datagram_quietly(self.now, &mut datagram, |writer, _| writer.append(&[7], 8));
         self.written += 1;
         self.arrive(&datagram);
     }
@@ -129,13 +150,25 @@ impl Pair {
     fn poll(&mut self) {
         self.link.handle_timeout(self.now);
         self.peer.handle_timeout(self.now);
-        let _ = (self.link.wants_to_send(self.now), self.link.next_deadline(), self.link.stats());
+        let _ = (
+            self.link.wants_to_send(self.now),
+            self.link.next_deadline(),
+            self.link.stats(),
+        );
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Acked(seq) | LinkEvent::Lost(seq) => {
-                    let back = usize::from(seq.distance_to(Seq(self.written as u16)).cast_unsigned());
-                    assert!((1..=self.written).contains(&back), "{seq:?} of {} has a fate", self.written);
-                    assert!(self.fates.insert(self.written - back), "{seq:?} has a second fate");
+                    let back =
+                        usize::from(seq.distance_to(Seq(self.written as u16)).cast_unsigned());
+                    assert!(
+                        (1..=self.written).contains(&back),
+                        "{seq:?} of {} has a fate",
+                        self.written
+                    );
+                    assert!(
+                        self.fates.insert(self.written - back),
+                        "{seq:?} has a second fate"
+                    );
                 }
                 LinkEvent::Block(block) => assert!(!block.is_empty() && block.len() <= 4 * 65_536),
                 LinkEvent::Message(message) => assert!(message.len() <= MAX_MESSAGE),
@@ -148,7 +181,10 @@ impl Pair {
 
 /// All that a server's end does and all that a client's does: a budget, pings, blocks.
 fn both_ways() -> LinkConfig {
-    LinkConfig { budget: LinkConfig::server().budget, ..LinkConfig::client() }
+    LinkConfig {
+        budget: LinkConfig::server().budget,
+        ..LinkConfig::client()
+    }
 }
 
 /// Writes `patch` over a datagram, or behind it.
@@ -174,16 +210,53 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         }
         story
     };
-    let talk = [queue(QUEUE as u8, b"up"), say(SAY, 300), queue(PEER_QUEUES, b"down"), vec![HEAR as u8], wait(50)];
-    let losses = [queue(QUEUE as u8, &[7; 400]), say(SAY_IN_VAIN, 0), wait(400), say(SAY, 9_000), vec![HEAR as u8]];
+    let talk = [
+        queue(QUEUE as u8, b"up"),
+        say(SAY, 300),
+        queue(PEER_QUEUES, b"down"),
+        vec![HEAR as u8],
+        wait(50),
+    ];
+    let losses = [
+        queue(QUEUE as u8, &[7; 400]),
+        say(SAY_IN_VAIN, 0),
+        wait(400),
+        say(SAY, 9_000),
+        vec![HEAR as u8],
+    ];
     let spoilt = |at: u16, patch: &[u8]| {
         let mut story = [vec![HEAR_SPOILT as u8], at.to_le_bytes().to_vec()].concat();
         put_bytes(&mut story, patch);
         story
     };
-    let wrong = [say(SAY, 10), spoilt(2, &[1, 0]), spoilt(0, &[0xff; 4]), queue(RAW as u8, &[0; 20]), wait(3_000)];
+    let wrong = [
+        say(SAY, 10),
+        spoilt(2, &[1, 0]),
+        spoilt(0, &[0xff; 4]),
+        queue(RAW as u8, &[0; 20]),
+        wait(3_000),
+    ];
     let block = |step: usize| vec![step as u8, 9, 0, 4];
-    let blocks = [block(PEER_BLOCK), block(BLOCK), [vec![HEAR as u8], say(SAY, 8), wait(20)].concat().repeat(40)];
-    let narrow = [vec![BUDGET as u8, 100, 0, 7], talk.concat(), vec![SAY_QUIETLY as u8], wait(30)].concat().repeat(5);
-    vec![blocks.concat(), narrow, talk.concat().repeat(4), losses.concat().repeat(3), wrong.concat()]
+    let blocks = [
+        block(PEER_BLOCK),
+        block(BLOCK),
+        [vec![HEAR as u8], say(SAY, 8), wait(20)]
+            .concat()
+            .repeat(40),
+    ];
+    let narrow = [
+        vec![BUDGET as u8, 100, 0, 7],
+        talk.concat(),
+        vec![SAY_QUIETLY as u8],
+        wait(30),
+    ]
+    .concat()
+    .repeat(5);
+    vec![
+        blocks.concat(),
+        narrow,
+        talk.concat().repeat(4),
+        losses.concat().repeat(3),
+        wrong.concat(),
+    ]
 }

@@ -1,15 +1,18 @@
 //! A lobby whose clients and hosts do as they please.
 //!
-//! Frames go in as they come from the streams of some connections, messages as they come from a host; a host that answers
-//! as it should is there as well, so that stories get as far as rooms and tickets. Checked: the lobby answers only
-//! connections that it has, and its outputs and deadlines come to an end.
+//! Frames go in as they come from the streams of some connections, messages as they come from a
+//! host; a host that answers as it should is there as well, so that stories get as far as rooms and
+//! tickets. Checked: the lobby answers only connections that it has, and its outputs and deadlines
+//! come to an end.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use ambit_game_server::ticket::TicketSigner;
-use ambit_proto::control::host::{HostReady, HostToWorld, RoomOpened, host_to_world, world_to_host};
+use ambit_proto::control::host::{
+    HostReady, HostToWorld, RoomOpened, host_to_world, world_to_host,
+};
 use ambit_proto::control::world::{self as pb, ClientToWorld, client_to_world};
 use ambit_proto::time::LocalTime;
 use ambit_world_server::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Origin, Output};
@@ -52,12 +55,20 @@ pub fn lobby(data: &[u8]) {
             QUIT | BREAK => {
                 let conn = scene.any(choices.byte());
                 if scene.open.remove(&conn) {
-                    let end = if step == QUIT { Lobby::handle_quit } else { Lobby::handle_disconnect };
+                    let end = if step == QUIT {
+                        Lobby::handle_quit
+                    } else {
+                        Lobby::handle_disconnect
+                    };
                     end(&mut scene.lobby, scene.now, conn);
                 }
             }
             DRAIN if choices.byte() == 0 => scene.lobby.drain(scene.now),
-            _ => scene.lobby.handle_host_gone(scene.now, HostId(u64::from(choices.byte() % 3)), "it died"),
+            _ => scene.lobby.handle_host_gone(
+                scene.now,
+                HostId(u64::from(choices.byte() % 3)),
+                "it died",
+            ),
         }
         scene.pump();
     }
@@ -74,12 +85,28 @@ impl Scene {
     fn new() -> Self {
         let mut entropy = fastrand::Rng::with_seed(1);
         let entropy = Box::new(move || entropy.u128(..).to_le_bytes());
-        let game = GameInfo { name: "field".into(), description: String::new(), min_players: 1, join_running: true };
-        let config = LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, ..LobbyConfig::default() };
+        let game = GameInfo {
+            name: "field".into(),
+            description: String::new(),
+            min_players: 1,
+            join_running: true,
+        };
+        let config = LobbyConfig {
+            requests_per_s: 1_000,
+            request_burst: 1_000,
+            ..LobbyConfig::default()
+        };
         let signer = TicketSigner::from_seed(&[7; 32]);
         let lobby = Lobby::new(config, vec![game], Box::new(|_, _| Ok(())), entropy, signer);
-        let mut scene = Scene { lobby, now: LocalTime::from_millis(1_000), next: 0, open: BTreeSet::new() };
-        scene.lobby.handle_host_start(scene.now, HONEST, Origin::Remote);
+        let mut scene = Scene {
+            lobby,
+            now: LocalTime::from_millis(1_000),
+            next: 0,
+            open: BTreeSet::new(),
+        };
+        scene
+            .lobby
+            .handle_host_start(scene.now, HONEST, Origin::Remote);
         scene.pump();
         let ready = HostReady {
             version: ambit_proto::control::WORLD_VERSION,
@@ -94,10 +121,19 @@ impl Scene {
 
     fn wait(&mut self, duration: Duration) {
         let until = self.now + duration;
-        while let Some(deadline) = self.lobby.next_deadline().filter(|&deadline| deadline <= until) {
+        while let Some(deadline) = self
+            .lobby
+            .next_deadline()
+            .filter(|&deadline| deadline <= until)
+        {
             self.now = self.now.max(deadline);
             self.lobby.handle_timeout(self.now);
-            assert!(self.lobby.next_deadline().is_none_or(|next| next > deadline), "a deadline is not met");
+            assert!(
+                self.lobby
+                    .next_deadline()
+                    .is_none_or(|next| next > deadline),
+                "a deadline is not met"
+            );
             self.pump();
         }
         self.now = until;
@@ -108,7 +144,8 @@ impl Scene {
             self.next += 1;
             let conn = ConnId(self.next);
             self.open.insert(conn);
-            self.lobby.handle_connect(self.now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
+            self.lobby
+                .handle_connect(self.now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
         }
     }
 
@@ -121,15 +158,23 @@ impl Scene {
         while let Some(output) = self.lobby.poll_output() {
             match output {
                 Output::Send { conn, .. } => assert!(self.open.contains(&conn), "{conn:?} is gone"),
-                Output::Broadcast { conns, .. } => assert!(conns.iter().all(|conn| self.open.contains(conn))),
+                Output::Broadcast { conns, .. } => {
+                    assert!(conns.iter().all(|conn| self.open.contains(conn)))
+                }
                 Output::Close { conn, .. } => {
                     if self.open.remove(&conn) {
                         self.lobby.handle_disconnect(self.now, conn);
                     }
                 }
-                Output::Host { host: HONEST, message } => {
+                Output::Host {
+                    host: HONEST,
+                    message,
+                } => {
                     if let Some(world_to_host::Body::OpenRoom(order)) = message.body {
-                        self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: order.room, error: None }));
+                        self.tell(host_to_world::Body::RoomOpened(RoomOpened {
+                            room: order.room,
+                            error: None,
+                        }));
                     }
                 }
                 Output::Forsake { host } => self.lobby.handle_host_gone(self.now, host, "given up"),
@@ -144,7 +189,8 @@ impl Scene {
     }
 
     fn tell(&mut self, body: host_to_world::Body) {
-        self.lobby.handle_host(self.now, HONEST, HostToWorld { body: Some(body) });
+        self.lobby
+            .handle_host(self.now, HONEST, HostToWorld { body: Some(body) });
     }
 }
 
@@ -153,7 +199,14 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     use client_to_world::Body;
     let ask = |story: &mut Vec<u8>, conn: u8, request: u64, body: Body| {
         story.extend([FRAME as u8, conn]);
-        put_bytes(story, &ClientToWorld { request, body: Some(body) }.encode_to_vec());
+        put_bytes(
+            story,
+            &ClientToWorld {
+                request,
+                body: Some(body),
+            }
+            .encode_to_vec(),
+        );
     };
     let hello = |name: &str| {
         Body::Hello(pb::Hello {
@@ -162,25 +215,67 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             ..pb::Hello::default()
         })
     };
-    let create = pb::CreateRoom { name: "hall".into(), game: "field".into(), capacity: 4, ..pb::CreateRoom::default() };
+    let create = pb::CreateRoom {
+        name: "hall".into(),
+        game: "field".into(),
+        capacity: 4,
+        ..pb::CreateRoom::default()
+    };
     let mut room = vec![CONNECT as u8];
     ask(&mut room, 0, 1, hello("ann"));
     ask(&mut room, 0, 2, Body::CreateRoom(create));
     room.push(CONNECT as u8);
     ask(&mut room, 0, 1, hello("bob"));
     ask(&mut room, 0, 2, Body::ListRooms(pb::ListRooms::default()));
-    ask(&mut room, 0, 3, Body::JoinRoom(pb::JoinRoom { room: 1, ..pb::JoinRoom::default() }));
-    ask(&mut room, 0, 4, Body::SetReady(pb::SetReady { ready: true }));
+    ask(
+        &mut room,
+        0,
+        3,
+        Body::JoinRoom(pb::JoinRoom {
+            room: 1,
+            ..pb::JoinRoom::default()
+        }),
+    );
+    ask(
+        &mut room,
+        0,
+        4,
+        Body::SetReady(pb::SetReady { ready: true }),
+    );
     ask(&mut room, 1, 3, Body::StartRoom(pb::StartRoom {}));
-    ask(&mut room, 1, 4, Body::Say(pb::Say { text: "hello".into(), ..pb::Say::default() }));
-    ask(&mut room, 1, 5, Body::SetName(pb::SetName { name: "Zoë".into() }));
+    ask(
+        &mut room,
+        1,
+        4,
+        Body::Say(pb::Say {
+            text: "hello".into(),
+            ..pb::Say::default()
+        }),
+    );
+    ask(
+        &mut room,
+        1,
+        5,
+        Body::SetName(pb::SetName {
+            name: "Zoë".into()
+        }),
+    );
     ask(&mut room, 1, 6, Body::Kick(pb::Kick { player: 2 }));
     room.extend([WAIT as u8, 0, 1, BREAK as u8, 0]);
     ask(&mut room, 1, 7, Body::LeaveRoom(pb::LeaveRoom {}));
     let mut host = room.clone();
     host.extend([HOST as u8, 1]);
-    let closed = ambit_proto::control::host::RoomClosed { room: 1, ..Default::default() };
-    put_bytes(&mut host, &HostToWorld { body: Some(host_to_world::Body::RoomClosed(closed)) }.encode_to_vec());
+    let closed = ambit_proto::control::host::RoomClosed {
+        room: 1,
+        ..Default::default()
+    };
+    put_bytes(
+        &mut host,
+        &HostToWorld {
+            body: Some(host_to_world::Body::RoomClosed(closed)),
+        }
+        .encode_to_vec(),
+    );
     host.extend([7, 1, WAIT as u8, 255, 255, QUIT as u8, 1, DRAIN as u8, 0]);
     vec![room, host]
 }

@@ -1,28 +1,42 @@
 //! Pose sections, as they come to a client that knows some objects.
 //!
-//! The client has a history of 24 objects of three formats. Each section of a story is read against it, and what was
-//! read goes into the history, so that a story is a run of datagrams. Checked: whatever is read is a pose of its object's format.
+//! The client has a history of 24 objects of three formats. Each section of a story is read against
+//! it, and what was read goes into the history, so that a story is a run of datagrams. Checked:
+//! whatever is read is a pose of its object's format.
 
 use std::sync::LazyLock;
 
 use ambit_proto::pose::fine::Scene;
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, Turning, code,
-    read_section,
+    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter,
+    Turning, code, read_section,
 };
 use ambit_proto::time::GameTime;
 
 use super::choices::{Choices, put_bytes};
 
 const FORMATS: [PoseFormat; 3] = [
-    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None },
-    PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None },
-    PoseFormat { per_metre: 16, turn: Turning::Fixed, motion: None },
+    PoseFormat {
+        per_metre: 100,
+        turn: Turning::Yaw { bits: 8 },
+        motion: None,
+    },
+    PoseFormat {
+        per_metre: 4_096,
+        turn: Turning::Free { bits: 15 },
+        motion: None,
+    },
+    PoseFormat {
+        per_metre: 16,
+        turn: Turning::Fixed,
+        motion: None,
+    },
 ];
 const OBJECTS: u16 = 24;
 /// Number of the last datagram that the client has got.
 const LAST: u64 = 1_000;
-/// Datagrams between two that spoke of an object, by its slot: most are known in the window, some only from before.
+/// Datagrams between two that spoke of an object, by its slot: most are known in the window, some
+/// only from before.
 const EVERY: [u64; 6] = [1, 2, 5, 11, 40, 90];
 
 /// A run of pose sections: each a step in datagrams, and its bytes.
@@ -38,7 +52,11 @@ pub fn poses(data: &[u8]) {
         for &(slot, pose) in &read {
             let (format, kept) = &mut known.0[usize::from(slot)];
             assert!(format.fits(&pose), "{pose:?} of {format:?} in {acked:?}");
-            kept.note(Entry { number, stamp: stamp(number), pose });
+            kept.note(Entry {
+                number,
+                stamp: stamp(number),
+                pose,
+            });
         }
     }
 }
@@ -48,7 +66,9 @@ struct Known(Vec<(PoseFormat, Kept)>);
 
 impl Bases for Known {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
-        self.0.get(usize::from(slot)).map(|(format, kept)| (format, kept))
+        self.0
+            .get(usize::from(slot))
+            .map(|(format, kept)| (format, kept))
     }
 }
 
@@ -59,7 +79,11 @@ fn known() -> &'static Known {
             let mut kept = Kept::new(0);
             let every = EVERY[usize::from(slot) % EVERY.len()];
             for number in (LAST - 120..=LAST).filter(|number| number.is_multiple_of(every)) {
-                kept.note(Entry { number, stamp: stamp(number), pose: pose(format, slot, number) });
+                kept.note(Entry {
+                    number,
+                    stamp: stamp(number),
+                    pose: pose(format, slot, number),
+                });
             }
             (format, kept)
         });
@@ -75,19 +99,36 @@ fn stamp(number: u64) -> GameTime {
 /// Where an object is in a datagram: it goes round in a circle.
 fn pose(format: PoseFormat, slot: u16, number: u64) -> Pose {
     let angle = number as f32 / 10.0 + f32::from(slot);
-    let place = ambit_proto::space::Position::new(50.0 + 5.0 * angle.cos(), 50.0 + 5.0 * angle.sin(), 0.5);
+    let place =
+        ambit_proto::space::Position::new(50.0 + 5.0 * angle.cos(), 50.0 + 5.0 * angle.sin(), 0.5);
     match format.turn {
-        Turning::Free { .. } => format.free(place, [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()]),
+        Turning::Free { .. } => {
+            format.free(place, [0.0, 0.0, (angle / 2.0).sin(), (angle / 2.0).cos()])
+        }
         _ => format.pose(place, angle, 4.0),
     }
 }
 
-/// What a sender would write to this client, at both levels, and with all or some of what it got known to have arrived.
+/// What a sender would write to this client, at both levels, and with all or some of what it got
+/// known to have arrived.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let acked =
-        [None, Some(AckedSet { newest: LAST, mask: u32::MAX }), Some(AckedSet { newest: LAST - 3, mask: 0x00ff_0f37 })];
-    let sections = acked.into_iter().flat_map(|acked| [Level::Shared, Level::Fine].map(|level| (acked, level)));
-    sections.map(|(acked, level)| story(&section(level, acked))).collect()
+    let acked = [
+        None,
+        Some(AckedSet {
+            newest: LAST,
+            mask: u32::MAX,
+        }),
+        Some(AckedSet {
+            newest: LAST - 3,
+            mask: 0x00ff_0f37,
+        }),
+    ];
+    let sections = acked
+        .into_iter()
+        .flat_map(|acked| [Level::Shared, Level::Fine].map(|level| (acked, level)));
+    sections
+        .map(|(acked, level)| story(&section(level, acked)))
+        .collect()
 }
 
 fn story(section: &[u8]) -> Vec<u8> {
@@ -99,7 +140,11 @@ fn story(section: &[u8]) -> Vec<u8> {
 fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
     let (number, mut out, mut history) = (LAST + 1, Vec::new(), Vec::new());
     let mut scene = Scene::default();
-    let mut writer = SectionWriter::with_scene(&mut out, &SectionHeader::new(level, number, acked), &mut scene);
+    let mut writer = SectionWriter::with_scene(
+        &mut out,
+        &SectionHeader::new(level, number, acked),
+        &mut scene,
+    );
     for (slot, (format, kept)) in (0..).zip(&known().0).filter(|(slot, _)| slot % 5 != 1) {
         let pose = pose(*format, slot, number);
         history.clear();

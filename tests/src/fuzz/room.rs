@@ -1,7 +1,8 @@
 //! A room and clients that do as they please.
 //!
-//! Two players of the shipped game; the bytes say what their connections bring and when the room ticks. Links are honest where the
-//! story says so. Checked: a datagram never exceeds its size, and what the room sends an honest link, that link can read.
+//! Two players of the shipped game; the bytes say what their connections bring and when the room
+//! ticks. Links are honest where the story says so. Checked: a datagram never exceeds its size, and
+//! what the room sends an honest link, that link can read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -47,10 +48,18 @@ pub fn room(data: &[u8]) {
             MESSAGE => scene.message(client, choices.bytes()),
             LOSE => scene.inputs.push(Input::Lost { client }),
             JOIN => scene.join(client),
-            REMOVE => scene.inputs.push(Input::Remove { player: PlayerId(client.0.into()) }),
+            REMOVE => scene.inputs.push(Input::Remove {
+                player: PlayerId(client.0.into()),
+            }),
             _ => {
-                let name = String::from_utf8_lossy(choices.bytes()).chars().take(24).collect();
-                scene.inputs.push(Input::Rename { player: PlayerId(client.0.into()), name });
+                let name = String::from_utf8_lossy(choices.bytes())
+                    .chars()
+                    .take(24)
+                    .collect();
+                scene.inputs.push(Input::Rename {
+                    player: PlayerId(client.0.into()),
+                    name,
+                });
             }
         }
     }
@@ -64,17 +73,26 @@ struct Scene {
     inputs: Vec<Input>,
     /// The honest ends of the connections.
     links: BTreeMap<ClientId, Link>,
-    /// Clients in whose names bytes were sent that their links never wrote: those are told nonsense.
+    /// Clients in whose names bytes were sent that their links never wrote: those are told
+    /// nonsense.
     forged: BTreeSet<ClientId>,
 }
 
 impl Scene {
     fn new() -> Self {
         let parameters = [("size", "40x40"), ("npcs", "3"), ("obstacles", "0")];
-        let room = Registry::standard().room(&header("field", &parameters)).expect("possible parameters");
+        let room = Registry::standard()
+            .room(&header("field", &parameters))
+            .expect("possible parameters");
         let now = GameTime::from_millis(50);
-        let mut scene =
-            Scene { room, now, ticks: 0, inputs: Vec::new(), links: BTreeMap::new(), forged: BTreeSet::new() };
+        let mut scene = Scene {
+            room,
+            now,
+            ticks: 0,
+            inputs: Vec::new(),
+            links: BTreeMap::new(),
+            forged: BTreeSet::new(),
+        };
         for client in 0..PLAYERS {
             scene.join(ClientId(client.into()));
         }
@@ -96,13 +114,19 @@ impl Scene {
     }
 
     fn datagram(&mut self, client: ClientId, bytes: Bytes) {
-        self.inputs.push(Input::Datagram { client, at: self.now, bytes });
+        self.inputs.push(Input::Datagram {
+            client,
+            at: self.now,
+            bytes,
+        });
     }
 
     /// A datagram of an honest link with this body.
     fn body(&mut self, client: ClientId, body: &[u8]) {
         let now: LocalTime = self.now.into();
-        let Some(link) = self.links.get_mut(&client) else { return };
+        let Some(link) = self.links.get_mut(&client) else {
+            return;
+        };
         let bits = (8 * body.len()).min(link.body_budget_bits(now));
         let mut datagram = Vec::new();
         link.write_datagram(now, &mut datagram, |writer, _| writer.append(body, bits));
@@ -110,7 +134,9 @@ impl Scene {
     }
 
     fn message(&mut self, client: ClientId, message: &[u8]) {
-        let Some(link) = self.links.get_mut(&client) else { return };
+        let Some(link) = self.links.get_mut(&client) else {
+            return;
+        };
         let message = Bytes::copy_from_slice(&message[..message.len().min(MAX_MESSAGE)]);
         let _ = link.send_reliable(self.now.into(), message, None);
         self.body(client, &[]);
@@ -124,9 +150,15 @@ impl Scene {
         for output in outputs {
             if let Output::Datagram { client, bytes } = output {
                 assert!(bytes.len() <= MAX_DATAGRAM);
-                let link = self.links.get_mut(&client).expect("a client that has joined");
+                let link = self
+                    .links
+                    .get_mut(&client)
+                    .expect("a client that has joined");
                 let read = link.handle_datagram(self.now.into(), &bytes).map(|_| ());
-                assert!(read.is_ok() || self.forged.contains(&client), "an honest link cannot read it: {read:?}");
+                assert!(
+                    read.is_ok() || self.forged.contains(&client),
+                    "an honest link cannot read it: {read:?}"
+                );
                 while link.poll_event().is_some() {}
             }
         }
@@ -141,25 +173,52 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     };
     let actions = [
         Action::Move { x: 30.0, y: 12.0 },
-        Action::Cast { spell: 0, at: Some((10.0, 10.0)) },
+        Action::Cast {
+            spell: 0,
+            at: Some((10.0, 10.0)),
+        },
         Action::Cast { spell: 2, at: None },
         Action::Keys(5),
-        Action::Move { x: f32::NAN, y: -1e30 },
+        Action::Move {
+            x: f32::NAN,
+            y: -1e30,
+        },
         Action::Custom(vec![1, 2, 3]),
     ];
     let mut commands = Vec::new();
     for (number, action) in (1..).zip(actions) {
-        step(&mut commands, MESSAGE, (number % 2) as u8, &wire::encode(&mut Command { number, action }));
+        step(
+            &mut commands,
+            MESSAGE,
+            (number % 2) as u8,
+            &wire::encode(&mut Command { number, action }),
+        );
         commands.extend([TICK as u8, 1, TICK as u8, 1]);
     }
     let mut bodies = Vec::new();
-    for format in formats::formats().iter().filter(|format| format.name == "message.uplink") {
+    for format in formats::formats()
+        .iter()
+        .filter(|format| format.name == "message.uplink")
+    {
         for seed in 0..4 {
             step(&mut bodies, BODY, 0, &format.encode_example(seed));
             bodies.extend([TICK as u8, 1]);
         }
     }
-    let mut comings = vec![JOIN as u8, 2, TICK as u8, 1, LOSE as u8, 0, TICK as u8, 1, JOIN as u8, 0, REMOVE as u8, 1];
+    let mut comings = vec![
+        JOIN as u8,
+        2,
+        TICK as u8,
+        1,
+        LOSE as u8,
+        0,
+        TICK as u8,
+        1,
+        JOIN as u8,
+        0,
+        REMOVE as u8,
+        1,
+    ];
     step(&mut comings, RAW, 2, &[0; 12]);
     step(&mut comings, 7, 0, "Zoë".as_bytes());
     comings.extend([TICK as u8, 1].repeat(20));

@@ -1,4 +1,5 @@
-//! Ordered streams and files: frames, the messages of the control streams, schemas, tickets, recordings.
+//! Ordered streams and files: frames, the messages of the control streams, schemas, tickets,
+//! recordings.
 
 use std::fmt::Debug;
 
@@ -43,17 +44,25 @@ pub fn frames(data: &[u8]) {
 fn read<M: Message + Default + Debug>(bytes: &[u8]) {
     if let Ok(message) = M::decode(bytes) {
         let written = message.encode_to_vec();
-        let again = M::decode(&written[..]).expect("what we wrote").encode_to_vec();
+        let again = M::decode(&written[..])
+            .expect("what we wrote")
+            .encode_to_vec();
         assert_eq!(again, written, "{message:?}");
     }
 }
 
-/// A schema, as it stands in `Joined`: what is accepted holds the invariants and survives the way back.
+/// A schema, as it stands in `Joined`: what is accepted holds the invariants and survives the way
+/// back.
 pub fn schema(data: &[u8]) {
-    let Ok(message) = game_pb::Schema::decode(data) else { return };
+    let Ok(message) = game_pb::Schema::decode(data) else {
+        return;
+    };
     if let Ok(schema) = Schema::try_from(message) {
         schema.check().expect("a conversion checks");
-        assert_eq!(Schema::try_from(game_pb::Schema::from(&schema)).as_ref(), Ok(&schema));
+        assert_eq!(
+            Schema::try_from(game_pb::Schema::from(&schema)).as_ref(),
+            Ok(&schema)
+        );
     }
 }
 
@@ -62,7 +71,8 @@ pub fn ticket(data: &[u8]) {
     let signer = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(signer.public_key()).expect("a key");
     let (mut choices, mut now, mut serial) = (Choices::new(data), 1_000, 0);
-    // A verifier that has forgotten what was used refuses what is as old, be it that the clock goes back.
+    // A verifier that has forgotten what was used refuses what is as old, be it that the clock goes
+    // back.
     let mut latest = now;
     // A signature takes a while; stories need not be long.
     for _ in 0..32 {
@@ -70,14 +80,26 @@ pub fn ticket(data: &[u8]) {
             return;
         }
         serial += 1;
-        let good = Ticket { expires_unix_s: now + 30, serial, nonce: [serial as u8; 16], ..example_ticket() };
-        let mut check = |now, token: &[u8]| verifier.verify(now, token, ADDRESS, |room| room == RoomId(7));
+        let good = Ticket {
+            expires_unix_s: now + 30,
+            serial,
+            nonce: [serial as u8; 16],
+            ..example_ticket()
+        };
+        let mut check =
+            |now, token: &[u8]| verifier.verify(now, token, ADDRESS, |room| room == RoomId(7));
         match choices.below(4) {
-            0 => assert!(check(now, choices.bytes()).is_err(), "bytes that nobody signed"),
+            0 => assert!(
+                check(now, choices.bytes()).is_err(),
+                "bytes that nobody signed"
+            ),
             1 => {
                 let token = signer.sign(&good);
                 let verdict = check(now, &token);
-                assert!(verdict.is_ok() || now < latest, "a good ticket: {verdict:?}");
+                assert!(
+                    verdict.is_ok() || now < latest,
+                    "a good ticket: {verdict:?}"
+                );
                 check(now, &token).expect_err("it is used up");
             }
             2 => {
@@ -86,12 +108,20 @@ pub fn ticket(data: &[u8]) {
                 let mut changed = token.clone();
                 let at = at % (token.len() + 1);
                 changed.splice(at..token.len().min(at + patch.len()), patch.iter().copied());
-                assert!(changed == token || check(now, &changed).is_err(), "a changed ticket");
+                assert!(
+                    changed == token || check(now, &changed).is_err(),
+                    "a changed ticket"
+                );
             }
             _ => {
                 latest = latest.max(now);
                 now = (now + u64::from(choices.word())).saturating_sub(u64::from(choices.byte()));
-                verifier.void(now, RoomId(7), PlayerId(choices.byte().into()), choices.byte().into());
+                verifier.void(
+                    now,
+                    RoomId(7),
+                    PlayerId(choices.byte().into()),
+                    choices.byte().into(),
+                );
             }
         }
     }
@@ -113,7 +143,9 @@ fn example_ticket() -> Ticket {
 
 /// A recording, up to its end or its first error.
 pub fn recording(data: &[u8]) {
-    let Ok(mut recording) = Recording::read(data) else { return };
+    let Ok(mut recording) = Recording::read(data) else {
+        return;
+    };
     let (mut recorder, mut again) = (Recorder::default(), Vec::new());
     recorder.start(&recording.header, &mut again);
     while let Ok(Some((now, inputs))) = recording.next_tick() {
@@ -128,23 +160,51 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
         name: "ann".into(),
         ..world_pb::Hello::default()
     };
-    let create = world_pb::CreateRoom { name: "room".into(), game: "field".into(), ..world_pb::CreateRoom::default() };
-    let asks = [world_pb::client_to_world::Body::Hello(hello), world_pb::client_to_world::Body::CreateRoom(create)];
-    let asks = (1..).zip(asks).map(|(request, body)| frame::encode_frame(&ClientToWorld { request, body: Some(body) }));
+    let create = world_pb::CreateRoom {
+        name: "room".into(),
+        game: "field".into(),
+        ..world_pb::CreateRoom::default()
+    };
+    let asks = [
+        world_pb::client_to_world::Body::Hello(hello),
+        world_pb::client_to_world::Body::CreateRoom(create),
+    ];
+    let asks = (1..).zip(asks).map(|(request, body)| {
+        frame::encode_frame(&ClientToWorld {
+            request,
+            body: Some(body),
+        })
+    });
     let welcome = world_pb::Welcome {
         version: ambit_proto::control::WORLD_VERSION,
         player: 3,
         name: "ann".into(),
         ..world_pb::Welcome::default()
     };
-    let told = WorldToClient { request: 1, body: Some(world_pb::world_to_client::Body::Welcome(welcome)) };
-    let join = game_pb::Join { version: ambit_proto::message::VERSION, ticket: vec![7; 100] };
-    let join = ClientToGame { body: Some(game_pb::client_to_game::Body::Join(join)) };
-    let joined = game_pb::Joined { room: 7, schema: Some((&schemas()[0]).into()), ..game_pb::Joined::default() };
-    let joined = GameToClient { body: Some(game_pb::game_to_client::Body::Joined(joined)) };
+    let told = WorldToClient {
+        request: 1,
+        body: Some(world_pb::world_to_client::Body::Welcome(welcome)),
+    };
+    let join = game_pb::Join {
+        version: ambit_proto::message::VERSION,
+        ticket: vec![7; 100],
+    };
+    let join = ClientToGame {
+        body: Some(game_pb::client_to_game::Body::Join(join)),
+    };
+    let joined = game_pb::Joined {
+        room: 7,
+        schema: Some((&schemas()[0]).into()),
+        ..game_pb::Joined::default()
+    };
+    let joined = GameToClient {
+        body: Some(game_pb::game_to_client::Body::Joined(joined)),
+    };
     let whole = |kind: u8, stream: &[u8]| {
         let mut story = vec![kind];
-        stream.chunks(500).for_each(|piece| put_bytes(&mut story, piece));
+        stream
+            .chunks(500)
+            .for_each(|piece| put_bytes(&mut story, piece));
         story
     };
     let mut seeds = vec![
@@ -159,15 +219,35 @@ pub(super) fn frame_seeds() -> Vec<Vec<u8>> {
 
 fn host_frames() -> impl Iterator<Item = (u8, bytes::Bytes)> {
     use ambit_proto::control::host::{HostReady, OpenRoom, host_to_world, world_to_host};
-    let open = OpenRoom { room: 7, game: "field".into(), capacity: 8, ..OpenRoom::default() };
-    let open = WorldToHost { body: Some(world_to_host::Body::OpenRoom(open)) };
-    let ready = HostReady { version: 1, address: ADDRESS.into(), ..HostReady::default() };
-    let ready = HostToWorld { body: Some(host_to_world::Body::Ready(ready)) };
-    [(4, frame::encode_frame(&open)), (5, frame::encode_frame(&ready))].into_iter()
+    let open = OpenRoom {
+        room: 7,
+        game: "field".into(),
+        capacity: 8,
+        ..OpenRoom::default()
+    };
+    let open = WorldToHost {
+        body: Some(world_to_host::Body::OpenRoom(open)),
+    };
+    let ready = HostReady {
+        version: 1,
+        address: ADDRESS.into(),
+        ..HostReady::default()
+    };
+    let ready = HostToWorld {
+        body: Some(host_to_world::Body::Ready(ready)),
+    };
+    [
+        (4, frame::encode_frame(&open)),
+        (5, frame::encode_frame(&ready)),
+    ]
+    .into_iter()
 }
 
 pub(super) fn schema_seeds() -> Vec<Vec<u8>> {
-    schemas().iter().map(|schema| game_pb::Schema::from(schema).encode_to_vec()).collect()
+    schemas()
+        .iter()
+        .map(|schema| game_pb::Schema::from(schema).encode_to_vec())
+        .collect()
 }
 
 pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
@@ -180,14 +260,30 @@ pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
 
 pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
     let (mut recorder, mut out) = (Recorder::default(), Vec::new());
-    recorder.start(&header("field", &[("npcs", "0"), ("size", "40x40")]), &mut out);
+    recorder.start(
+        &header("field", &[("npcs", "0"), ("size", "40x40")]),
+        &mut out,
+    );
     let client = ClientId(1);
     let inputs = [
-        Input::Join { client, player: PlayerId(3), name: "ann".into() },
-        Input::Datagram { client, at: GameTime::from_millis(49), bytes: vec![1, 2, 3, 4].into() },
-        Input::Rename { player: PlayerId(3), name: "Zoë".into() },
+        Input::Join {
+            client,
+            player: PlayerId(3),
+            name: "ann".into(),
+        },
+        Input::Datagram {
+            client,
+            at: GameTime::from_millis(49),
+            bytes: vec![1, 2, 3, 4].into(),
+        },
+        Input::Rename {
+            player: PlayerId(3),
+            name: "Zoë".into(),
+        },
         Input::Lost { client },
-        Input::Remove { player: PlayerId(3) },
+        Input::Remove {
+            player: PlayerId(3),
+        },
     ];
     recorder.tick(GameTime::from_millis(50), &inputs, &mut out);
     recorder.tick(GameTime::from_millis(100), &[], &mut out);

@@ -1,6 +1,8 @@
-//! Text from people and files: impairments, the console's lines, room parameters, the server's file, known hosts.
+//! Text from people and files: impairments, the console's lines, room parameters, the server's
+//! file, known hosts.
 //!
-//! Bytes that are no UTF-8 reach these parsers nowhere, so they are read with replacement characters.
+//! Bytes that are no UTF-8 reach these parsers nowhere, so they are read with replacement
+//! characters.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,8 +30,11 @@ pub fn console(data: &[u8]) {
 /// What a player may say of a room: a line is `key=value`. What is accepted makes a game.
 pub fn parameters(data: &[u8]) {
     let text = text(data);
-    let given: BTreeMap<String, String> =
-        text.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key.into(), value.into())).collect();
+    let given: BTreeMap<String, String> = text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
     let _ = Registry::standard().check("field", &given);
 }
 
@@ -37,18 +42,29 @@ pub fn parameters(data: &[u8]) {
 pub fn config(data: &[u8]) {
     parameters(data);
     let scratch = Scratch::new("config", data);
-    let _ = Config::from_arguments([PathBuf::from("world-server"), "--config".into(), scratch.0.clone()]);
+    let _ = Config::from_arguments([
+        PathBuf::from("world-server"),
+        "--config".into(),
+        scratch.0.clone(),
+    ]);
 }
 
 /// The known-hosts file: a server that was added is known, and with that fingerprint only.
 pub fn known_hosts(data: &[u8]) {
-    let (server, shown, other) = ("example.org:7777", Fingerprint([5; 32]), Fingerprint([6; 32]));
+    let (server, shown, other) = (
+        "example.org:7777",
+        Fingerprint([5; 32]),
+        Fingerprint([6; 32]),
+    );
     let _ = text(data).parse::<Fingerprint>();
     let scratch = Scratch::new("known_hosts", data);
     let known = KnownHosts::at(&scratch.0);
     let before = known.pin(server);
     if known.check(server, shown).is_ok() {
-        assert_eq!(known.pin(server).ok().flatten().map(|pin| pin.fingerprint), Some(shown));
+        assert_eq!(
+            known.pin(server).ok().flatten().map(|pin| pin.fingerprint),
+            Some(shown)
+        );
         known.check(server, other).expect_err("another certificate");
     } else {
         assert!(!matches!(before, Ok(None)), "nothing speaks against it");
@@ -107,5 +123,9 @@ pub(super) fn config_seeds() -> Vec<Vec<u8>> {
 
 pub(super) fn known_hosts_seeds() -> Vec<Vec<u8>> {
     let digits = "05".repeat(32);
-    lines(&[&format!("# mine\n\nexample.org:7777 {digits}\n"), &format!("other.example.org:1 {digits}"), &digits])
+    lines(&[
+        &format!("# mine\n\nexample.org:7777 {digits}\n"),
+        &format!("other.example.org:1 {digits}"),
+        &digits,
+    ])
 }

@@ -1,7 +1,8 @@
 //! A long run: four players among a hundred cubes, in rounds of play and rest.
 //!
-//! After each round everybody lets go, and when all lies still each client must draw each object where it is: nothing drifts apart, however
-//! long it lasts. What memory has grown by from one rest to the next is for the caller to count, around [`Soak::round`].
+//! After each round everybody lets go, and when all lies still each client must draw each object
+//! where it is: nothing drifts apart, however long it lasts. What memory has grown by from one rest
+//! to the next is for the caller to count, around [`Soak::round`].
 
 use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
@@ -12,7 +13,10 @@ use ambit_proto::impair::Impairment;
 use super::{Hands, frames_of};
 
 const PLAYERS: usize = 4;
-const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+const ARENA: Arena = Arena {
+    width_m: 32.0,
+    height_m: 32.0,
+};
 /// All must lie still that long after the last key.
 const STILL_WITHIN: Duration = Duration::from_secs(20);
 
@@ -28,8 +32,14 @@ impl Soak {
     /// A room that has just begun.
     pub fn begin(seed: u64, line: &Impairment) -> Self {
         let hands = Hands::begin(seed, PLAYERS, line, &[("cubes", "100")]);
-        let dice = (0..PLAYERS as u64).map(|player| Driver::new(seed, player)).collect();
-        Soak { hands, dice, state: DefaultHasher::new() }
+        let dice = (0..PLAYERS as u64)
+            .map(|player| Driver::new(seed, player))
+            .collect();
+        Soak {
+            hands,
+            dice,
+            state: DefaultHasher::new(),
+        }
     }
 
     /// Plays for so long, lets go, and compares; how long it took until all lay still.
@@ -45,7 +55,10 @@ impl Soak {
         let began = hands.system.now();
         while !hands.is_at_rest() {
             hands.rest(Duration::from_millis(500));
-            assert!(hands.system.now().since(began) < STILL_WITHIN, "it never lies still");
+            assert!(
+                hands.system.now().since(began) < STILL_WITHIN,
+                "it never lies still"
+            );
         }
         let took = hands.system.now().since(began);
         // Until the clients have shown it, and know.

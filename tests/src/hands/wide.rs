@@ -1,7 +1,7 @@
 //! A wide floor: 9,000 cubes on 320 x 320 m, and four players who have rolled to its four quarters.
 //!
-//! A client is told of its surroundings, and simulates these alone. What it may know at most is counted here by looking at
-//! each object and each cell, and not by asking the interest management.
+//! A client is told of its surroundings, and simulates these alone. What it may know at most is
+//! counted here by looking at each object and each cell, and not by asking the interest management.
 
 use std::time::Duration;
 
@@ -34,7 +34,13 @@ pub struct Surroundings {
 
 /// The room, once its players are far apart.
 pub fn begin(seed: u64, line: &Impairment, zones: (&str, &str)) -> Hands {
-    let parameters = [("size", "320x320"), ("cubes", "9000"), ("spacing", "3"), ("inner", zones.0), ("outer", zones.1)];
+    let parameters = [
+        ("size", "320x320"),
+        ("cubes", "9000"),
+        ("spacing", "3"),
+        ("inner", zones.0),
+        ("outer", zones.1),
+    ];
     let mut hands = Hands::begin(seed, PLAYERS, line, &parameters);
     for _ in 0..frames_of(AWAY) {
         hands.frame(|guest, _, _| quarter(guest));
@@ -45,16 +51,29 @@ pub fn begin(seed: u64, line: &Impairment, zones: (&str, &str)) -> Hands {
 /// Players roll about where they are, and gather cubes.
 pub fn roam(hands: &mut Hands, seed: u64, time: Duration) {
     // A floor of its own for each: dice head for the middle of it.
-    let around = Arena { width_m: 40.0, height_m: 40.0 };
+    let around = Arena {
+        width_m: 40.0,
+        height_m: 40.0,
+    };
     let centres: Vec<_> = (0..PLAYERS)
         .map(|guest| {
-            hands.system.room(hands.room).expect("it runs").world().position(hands.avatar(guest).expect("it plays"))
+            hands
+                .system
+                .room(hands.room)
+                .expect("it runs")
+                .world()
+                .position(hands.avatar(guest).expect("it plays"))
         })
         .collect();
-    let mut dice: Vec<_> = (0..PLAYERS as u64).map(|player| Driver::new(seed, player)).collect();
+    let mut dice: Vec<_> = (0..PLAYERS as u64)
+        .map(|player| Driver::new(seed, player))
+        .collect();
     for _ in 0..frames_of(time) {
         hands.frame(|guest, frame, at| {
-            let own = [at.x - centres[guest].x + 20.0, at.y - centres[guest].y + 20.0];
+            let own = [
+                at.x - centres[guest].x + 20.0,
+                at.y - centres[guest].y + 20.0,
+            ];
             dice[guest].keys(frame, own, around)
         });
     }
@@ -67,14 +86,27 @@ pub fn surroundings(hands: &Hands) -> Vec<Surroundings> {
     let grid = Grid::new(config.width, config.height, config.cell);
     (0..PLAYERS)
         .map(|guest| {
-            let (viewer, avatar) = (hands.client(guest).expect("it plays"), hands.avatar(guest).expect("it plays"));
-            // The zones lie around the cell of the avatar, or around one that it has left by less than the margin.
+            let (viewer, avatar) = (
+                hands.client(guest).expect("it plays"),
+                hands.avatar(guest).expect("it plays"),
+            );
+            // The zones lie around the cell of the avatar, or around one that it has left by less
+            // than the margin.
             let (at, margin) = (world.position(avatar), config.margin_m);
-            let corners = [(-margin, -margin), (-margin, margin), (margin, -margin), (margin, margin)];
+            let corners = [
+                (-margin, -margin),
+                (-margin, margin),
+                (margin, -margin),
+                (margin, margin),
+            ];
             let homes = corners.map(|(x, y)| grid.cell_at(Position::new(at.x + x, at.y + y, at.z)));
             let around = |home: Cell| {
-                let objects = world.objects().map(|object| grid.cell_at(world.position(object)));
-                objects.filter(|cell| cell.distance(home) <= config.outer).count()
+                let objects = world
+                    .objects()
+                    .map(|object| grid.cell_at(world.position(object)));
+                objects
+                    .filter(|cell| cell.distance(home) <= config.outer)
+                    .count()
             };
             let in_cells = homes.map(around).into_iter().max().unwrap_or(0);
             let client = &hands.system.guest(guest).client;
@@ -90,7 +122,15 @@ pub fn surroundings(hands: &Hands) -> Vec<Surroundings> {
 
 /// Diagonally off the middle.
 fn quarter(guest: usize) -> Keymap {
-    let across = if guest.is_multiple_of(2) { control::LEFT } else { control::RIGHT };
-    let along = if guest < 2 { control::UP } else { control::DOWN };
+    let across = if guest.is_multiple_of(2) {
+        control::LEFT
+    } else {
+        control::RIGHT
+    };
+    let along = if guest < 2 {
+        control::UP
+    } else {
+        control::DOWN
+    };
     Keymap(0).with(across, true).with(along, true)
 }

@@ -1,14 +1,17 @@
 //! What clients know and show of poses, held against the truth.
 //!
-//! A room's truth goes in after each tick, and some of its clients; out come the errors that there must never be, and figures
-//! of how fresh and how right the pictures are. Nothing here is shared with how poses are coded, sent or kept.
+//! A room's truth goes in after each tick, and some of its clients; out come the errors that there
+//! must never be, and figures of how fresh and how right the pictures are. Nothing here is shared
+//! with how poses are coded, sent or kept.
 //!
 //! Errors:
-//! 1. a pose that was decoded, and is not, bit for bit, what the object's pose was at the stamp that it came with: a wrong base;
-//! 2. an object that is shown, and that the client was never told of, or that was told of as another one: something hidden, or revived.
+//! 1. a pose that was decoded, and is not, bit for bit, what the object's pose was at the stamp
+//!    that it came with: a wrong base;
+//! 2. an object that is shown, and that the client was never told of, or that was told of as
+//!    another one: something hidden, or revived.
 //!
-//! Units: room time. A **stamp** is the room's clock at a tick; the poses of that tick hold from the stamp and the local lag on.
-//! Bound: [`PAST`] of truth.
+//! Units: room time. A **stamp** is the room's clock at a tick; the poses of that tick hold from
+//! the stamp and the local lag on. Bound: [`PAST`] of truth.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -65,18 +68,33 @@ impl PoseOracle {
     pub fn note(&mut self, room: &Room) {
         let world = room.world();
         self.delay = room.config().delay;
-        let mut poses: Vec<_> =
-            world.objects().filter(|&id| world.has_pose(id)).map(|id| (id, world.pose(id))).collect();
+        let mut poses: Vec<_> = world
+            .objects()
+            .filter(|&id| world.has_pose(id))
+            .map(|id| (id, world.pose(id)))
+            .collect();
         poses.sort_unstable_by_key(|&(id, _)| id);
-        self.past.push_back(Tick { stamp: world.now().saturating_sub(self.delay), poses });
-        while self.past.front().is_some_and(|tick| self.now().since(tick.stamp) > PAST) {
+        self.past.push_back(Tick {
+            stamp: world.now().saturating_sub(self.delay),
+            poses,
+        });
+        while self
+            .past
+            .front()
+            .is_some_and(|tick| self.now().since(tick.stamp) > PAST)
+        {
             self.past.pop_front();
         }
-        let present: BTreeSet<ClientId> = room.network().viewers().map(|viewer| viewer.client).collect();
+        let present: BTreeSet<ClientId> = room
+            .network()
+            .viewers()
+            .map(|viewer| viewer.client)
+            .collect();
         self.clients.retain(|client, _| present.contains(client));
     }
 
-    /// The room tells this client; to be called after each tick for every client that is ever checked.
+    /// The room tells this client; to be called after each tick for every client that is ever
+    /// checked.
     pub fn note_told(&mut self, room: &Room, viewer: &Viewer) {
         let told = self.clients.entry(viewer.client).or_default();
         for object in room.network().interest().followed(viewer.client) {
@@ -93,40 +111,56 @@ impl PoseOracle {
 
     /// Looks at all that a client knows.
     pub fn check(&mut self, viewer: ClientId, client: &Client) -> Result<(), String> {
-        let Some(play) = client.play() else { return Ok(()) };
+        let Some(play) = client.play() else {
+            return Ok(());
+        };
         let told = self.clients.entry(viewer).or_default();
         for (&alias, &object) in &told.aliases {
             if let Some(id) = play.replica().resolve(alias) {
                 let before = told.ids.insert(id, object);
                 if before.is_some_and(|before| before != object) {
-                    return Err(format!("{viewer:?} takes {object:?} for {before:?}, which it calls {id}"));
+                    return Err(format!(
+                        "{viewer:?} takes {object:?} for {before:?}, which it calls {id}"
+                    ));
                 }
             }
         }
         for seen in client.objects() {
             let Some(&object) = told.ids.get(&seen.id) else {
-                return Err(format!("{viewer:?} shows {}, of which it was never told", seen.id));
+                return Err(format!(
+                    "{viewer:?} shows {}, of which it was never told",
+                    seen.id
+                ));
             };
-            let Some(stamp) = seen.last_pose() else { continue };
+            let Some(stamp) = seen.last_pose() else {
+                continue;
+            };
             if told.compared.insert(seen.id, stamp) == Some(stamp) {
                 continue;
             }
-            let Some(tick) = find(&self.past, stamp) else { continue };
+            let Some(tick) = find(&self.past, stamp) else {
+                continue;
+            };
             let (known, truth) = (seen.pose(stamp + self.delay), tick.pose(object));
             if known != truth {
-                return Err(format!("{viewer:?} knows {object:?} at {stamp:?} as {known:?}, it was {truth:?}"));
+                return Err(format!(
+                    "{viewer:?} knows {object:?} at {stamp:?} as {known:?}, it was {truth:?}"
+                ));
             }
             self.compared += 1;
         }
         Ok(())
     }
 
-    /// For how long what a client would show of an object has not been right to so many units of the grid on each axis.
+    /// For how long what a client would show of an object has not been right to so many units of
+    /// the grid on each axis.
     pub fn age(&self, object: ObjectId, seen: Option<&Seen<'_, ()>>, units: u32) -> Duration {
         let mut age = Duration::ZERO;
         for tick in self.past.iter().rev() {
             age = self.now().since(tick.stamp);
-            let Some(truth) = tick.pose(object) else { break };
+            let Some(truth) = tick.pose(object) else {
+                break;
+            };
             let shown = seen.and_then(|seen| seen.pose(tick.stamp + self.delay));
             if shown.is_some_and(|shown| are_within(&shown, &truth, units)) {
                 break;
@@ -137,7 +171,11 @@ impl PoseOracle {
 
     /// Whether an object's pose has changed so lately; one that has just been born has.
     pub fn has_moved(&self, object: ObjectId, lately: Duration) -> bool {
-        let mut ticks = self.past.iter().rev().take_while(|tick| self.now().since(tick.stamp) <= lately);
+        let mut ticks = self
+            .past
+            .iter()
+            .rev()
+            .take_while(|tick| self.now().since(tick.stamp) <= lately);
         let newest = ticks.next().and_then(|tick| tick.pose(object));
         ticks.any(|tick| tick.pose(object) != newest)
     }
@@ -148,11 +186,15 @@ impl PoseOracle {
         let shown: BTreeMap<ObjectId, Seen<'_, ()>> = self.shown(viewer, client).collect();
         for object in room.network().interest().followed(viewer) {
             // Nobody can show yet what was decided after that time.
-            let Some(truth) = self.truth(room, object, t) else { continue };
+            let Some(truth) = self.truth(room, object, t) else {
+                continue;
+            };
             match shown.get(&object).and_then(|seen| seen.position(t)) {
                 Some(position) => {
                     let format = room.world().pose_format(object);
-                    picture.off_m.push(position.distance(format.position(&truth)));
+                    picture
+                        .off_m
+                        .push(position.distance(format.position(&truth)));
                 }
                 None => picture.missing += 1,
             }
@@ -162,9 +204,15 @@ impl PoseOracle {
     }
 
     /// The objects that a client shows.
-    pub fn shown<'c>(&self, viewer: ClientId, client: &'c Client) -> impl Iterator<Item = (ObjectId, Seen<'c, ()>)> {
+    pub fn shown<'c>(
+        &self,
+        viewer: ClientId,
+        client: &'c Client,
+    ) -> impl Iterator<Item = (ObjectId, Seen<'c, ()>)> {
         let ids = self.clients.get(&viewer).map(|told| &told.ids);
-        client.objects().filter_map(move |seen| Some((*ids?.get(&seen.id)?, seen)))
+        client
+            .objects()
+            .filter_map(move |seen| Some((*ids?.get(&seen.id)?, seen)))
     }
 
     /// The pose of an object at room time `t`.
@@ -173,11 +221,20 @@ impl PoseOracle {
         let after = self.past.partition_point(|tick| tick.stamp <= stamp);
         let from = self.past.get(after.checked_sub(1)?)?;
         let before = from.pose(object)?;
-        let Some(to) = self.past.get(after).and_then(|tick| Some((tick.stamp, tick.pose(object)?))) else {
+        let Some(to) = self
+            .past
+            .get(after)
+            .and_then(|tick| Some((tick.stamp, tick.pose(object)?)))
+        else {
             return Some(before);
         };
         let format = room.world().pose_format(object);
-        Some(pose::between(&format, (from.stamp, &before), (to.0, &to.1), stamp))
+        Some(pose::between(
+            &format,
+            (from.stamp, &before),
+            (to.0, &to.1),
+            stamp,
+        ))
     }
 
     /// Stamp of the newest tick.
@@ -188,7 +245,10 @@ impl PoseOracle {
 
 impl Tick {
     fn pose(&self, object: ObjectId) -> Option<Pose> {
-        let index = self.poses.binary_search_by_key(&object, |&(id, _)| id).ok()?;
+        let index = self
+            .poses
+            .binary_search_by_key(&object, |&(id, _)| id)
+            .ok()?;
         Some(self.poses[index].1)
     }
 }
@@ -202,7 +262,9 @@ impl Picture {
 }
 
 fn find(past: &VecDeque<Tick>, stamp: GameTime) -> Option<&Tick> {
-    past.binary_search_by_key(&stamp, |tick| tick.stamp).ok().map(|index| &past[index])
+    past.binary_search_by_key(&stamp, |tick| tick.stamp)
+        .ok()
+        .map(|index| &past[index])
 }
 
 fn are_within(a: &Pose, b: &Pose, units: u32) -> bool {

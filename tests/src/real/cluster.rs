@@ -29,7 +29,9 @@ impl Nats {
     /// Starts them.
     pub fn start(scratch: &Scratch) -> Result<Self> {
         let ports = free_ports(3 * NODES)?;
-        let routes: Vec<_> = (0..NODES).map(|node| format!("nats://127.0.0.1:{}", ports[node])).collect();
+        let routes: Vec<_> = (0..NODES)
+            .map(|node| format!("nats://127.0.0.1:{}", ports[node]))
+            .collect();
         let node = |node: usize| {
             let (clients, monitor) = (ports[NODES + node], ports[2 * NODES + node]);
             let store: PathBuf = scratch.path().join(format!("nats{node}"));
@@ -43,10 +45,19 @@ impl Nats {
                 ("--routes", routes.join(",")),
                 ("-sd", store.display().to_string()),
             ];
-            let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
-            Node { arguments: arguments.chain(["-js".to_owned()]).collect(), clients, monitor, child: None }
+            let arguments = arguments
+                .into_iter()
+                .flat_map(|(flag, value)| [flag.to_owned(), value]);
+            Node {
+                arguments: arguments.chain(["-js".to_owned()]).collect(),
+                clients,
+                monitor,
+                child: None,
+            }
         };
-        let mut nats = Self { nodes: (0..NODES).map(node).collect() };
+        let mut nats = Self {
+            nodes: (0..NODES).map(node).collect(),
+        };
         for node in 0..NODES {
             nats.start_node(node)?;
         }
@@ -55,15 +66,24 @@ impl Nats {
 
     /// What `--nats` is given.
     pub fn urls(&self) -> String {
-        let urls = self.nodes.iter().map(|node| format!("nats://127.0.0.1:{}", node.clients));
+        let urls = self
+            .nodes
+            .iter()
+            .map(|node| format!("nats://127.0.0.1:{}", node.clients));
         urls.collect::<Vec<_>>().join(",")
     }
 
     /// Starts a node that was killed, with what it had stored.
     pub fn start_node(&mut self, node: usize) -> Result<()> {
         let mut command = Command::new("nats-server");
-        command.args(&self.nodes[node].arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().context("nats-server can't be started; `tests/run` installs it")?;
+        command
+            .args(&self.nodes[node].arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command
+            .spawn()
+            .context("nats-server can't be started; `tests/run` installs it")?;
         self.nodes[node].child = Some(child);
         Ok(())
     }
@@ -80,10 +100,17 @@ impl Nats {
     /// The node that all writes of the directory go through.
     pub fn leader(&self) -> Result<usize> {
         for node in &self.nodes {
-            let Ok(page) = get(node.monitor, "/jsz?streams=1") else { continue };
+            let Ok(page) = get(node.monitor, "/jsz?streams=1") else {
+                continue;
+            };
             let page: serde_json::Value = serde_json::from_str(&page)?;
-            let streams = page["account_details"][0]["stream_detail"].as_array().cloned().unwrap_or_default();
-            let leader = streams.iter().find_map(|stream| stream["cluster"]["leader"].as_str());
+            let streams = page["account_details"][0]["stream_detail"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let leader = streams
+                .iter()
+                .find_map(|stream| stream["cluster"]["leader"].as_str());
             if let Some(number) = leader.and_then(|name| name.strip_prefix('n')?.parse().ok()) {
                 return Ok(number);
             }
@@ -123,7 +150,9 @@ impl Host {
         if self.beginning.is_empty() {
             self.beginning = self.log.now();
         }
-        self.beginning.iter().any(|line| strip(line).contains(pattern))
+        self.beginning
+            .iter()
+            .any(|line| strip(line).contains(pattern))
     }
 }
 
@@ -149,13 +178,29 @@ impl Cluster {
     /// Starts all of it and waits until the hosts are there.
     pub fn start(scratch: &Scratch) -> Result<Self> {
         let nats = Nats::start(scratch)?;
-        let arguments = ["--hosts", "cluster", "--nats", &nats.urls(), "--host-key", KEY];
-        let worlds = vec![Server::start(scratch, &arguments)?, Server::start(scratch, &arguments)?];
-        let mut cluster = Self { worlds, hosts: Vec::new(), nats };
+        let arguments = [
+            "--hosts",
+            "cluster",
+            "--nats",
+            &nats.urls(),
+            "--host-key",
+            KEY,
+        ];
+        let worlds = vec![
+            Server::start(scratch, &arguments)?,
+            Server::start(scratch, &arguments)?,
+        ];
+        let mut cluster = Self {
+            worlds,
+            hosts: Vec::new(),
+            nats,
+        };
         for _ in 0..2 {
             cluster.add_host(scratch, &[])?;
         }
-        cluster.leader().await_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
+        cluster
+            .leader()
+            .await_metrics("two hosts", |metrics| metrics["ambit_hosts"] == 2.0)?;
         Ok(cluster)
     }
 
@@ -171,16 +216,40 @@ impl Cluster {
 
     /// Starts one more host, with these flags too.
     pub fn add_host(&mut self, scratch: &Scratch, flags: &[&str]) -> Result<()> {
-        let worlds: Vec<String> = self.worlds.iter().map(|world| world.world.to_string()).collect();
+        let worlds: Vec<String> = self
+            .worlds
+            .iter()
+            .map(|world| world.world.to_string())
+            .collect();
         let ready = &self.leader().ready;
-        let certificate = ready.split("certificate=").nth(1).context("no certificate")?.trim();
+        let certificate = ready
+            .split("certificate=")
+            .nth(1)
+            .context("no certificate")?
+            .trim();
         let mut command = Command::new(binary("game-server"));
         scratch.confine(&mut command);
-        command.args(["--world", &worlds.join(","), "--world-cert", certificate, "--host-key", KEY]).args(flags);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .args([
+                "--world",
+                &worlds.join(","),
+                "--world-cert",
+                certificate,
+                "--host-key",
+                KEY,
+            ])
+            .args(flags);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().context("a game-server can't be started")?;
         let log = Lines::of(child.stderr.take().expect("piped"));
-        self.hosts.push(Host { child, log, beginning: Vec::new() });
+        self.hosts.push(Host {
+            child,
+            log,
+            beginning: Vec::new(),
+        });
         Ok(())
     }
 
@@ -188,7 +257,10 @@ impl Cluster {
     pub fn host_at(&mut self, address: &str) -> Result<usize> {
         let port: SocketAddr = address.parse()?;
         let pattern = format!("address=\"{port}\"");
-        let index = self.hosts.iter_mut().position(|host| host.begins_with(&pattern));
+        let index = self
+            .hosts
+            .iter_mut()
+            .position(|host| host.begins_with(&pattern));
         index.with_context(|| format!("no host says that it is at {address}"))
     }
 
@@ -202,7 +274,9 @@ impl Cluster {
 
     /// Waits until the WorldServer that is left leads and has both hosts.
     pub fn await_succession(&self) -> Result<()> {
-        self.leader().await_metrics("two hosts", |metrics| metrics.get("ambit_hosts") == Some(&2.0))?;
+        self.leader().await_metrics("two hosts", |metrics| {
+            metrics.get("ambit_hosts") == Some(&2.0)
+        })?;
         Ok(())
     }
 }
@@ -220,8 +294,13 @@ fn strip(line: &str) -> String {
 
 /// Ports that are free at the moment; nobody else on this machine is likely to take them at once.
 fn free_ports(count: usize) -> Result<Vec<u16>> {
-    let listeners: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
-    listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+    let listeners: Vec<TcpListener> = (0..count)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect::<Result<_, _>>()?;
+    listeners
+        .iter()
+        .map(|listener| Ok(listener.local_addr()?.port()))
+        .collect()
 }
 
 fn get(port: u16, path: &str) -> Result<String> {
@@ -231,7 +310,10 @@ fn get(port: u16, path: &str) -> Result<String> {
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    Ok(answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+    Ok(answer
+        .split_once("\r\n\r\n")
+        .map(|(_, body)| body.to_owned())
+        .unwrap_or_default())
 }
 
 /// A pause that is the point of a test: something is missing for so long.

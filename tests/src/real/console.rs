@@ -21,22 +21,39 @@ pub struct Console {
 
 impl Console {
     /// Starts one and waits until it has been welcomed.
-    pub fn start(scratch: &Scratch, server: SocketAddr, name: &str, arguments: &[&str]) -> Result<Self> {
+    pub fn start(
+        scratch: &Scratch,
+        server: SocketAddr,
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<Self> {
         let mut command = Command::new(binary("console"));
         scratch.confine(&mut command);
-        command.args(["--server", &server.to_string(), "--name", name]).args(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .args(["--server", &server.to_string(), "--name", name])
+            .args(arguments);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.spawn().context("the console can't be started")?;
         let lines = Lines::of(child.stdout.take().expect("piped"));
         let input = child.stdin.take().expect("piped");
-        let mut console = Console { name: name.to_owned(), child, input, lines, events: Vec::new() };
+        let mut console = Console {
+            name: name.to_owned(),
+            child,
+            input,
+            lines,
+            events: Vec::new(),
+        };
         console.wait_for("welcome")?;
         Ok(console)
     }
 
     /// Types a command.
     pub fn type_in(&mut self, command: &str) -> Result<()> {
-        writeln!(self.input, "{command}").with_context(|| format!("{} does not read '{command}'", self.name))
+        writeln!(self.input, "{command}")
+            .with_context(|| format!("{} does not read '{command}'", self.name))
     }
 
     /// The next event of a kind.
@@ -46,11 +63,16 @@ impl Console {
 
     /// The next event that `wanted` accepts.
     pub fn wait_until(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-        let Console { lines, events, name, .. } = self;
+        let Console {
+            lines,
+            events,
+            name,
+            ..
+        } = self;
         lines
             .find(what, |line| {
-                let event: Value =
-                    serde_json::from_str(line).unwrap_or_else(|error| panic!("not JSON ({error}): {line}"));
+                let event: Value = serde_json::from_str(line)
+                    .unwrap_or_else(|error| panic!("not JSON ({error}): {line}"));
                 let found = wanted(&event).then(|| event.clone());
                 events.push(event);
                 found
@@ -73,8 +95,13 @@ impl Console {
     pub fn quit(mut self) -> Result<(i32, Vec<Value>)> {
         self.type_in("quit")?;
         let rest = self.lines.rest();
-        let Some(code) = self.child.wait()?.code() else { bail!("{} was ended by a signal", self.name) };
-        let events = rest.iter().map(|line| serde_json::from_str(line)).collect::<Result<_, _>>()?;
+        let Some(code) = self.child.wait()?.code() else {
+            bail!("{} was ended by a signal", self.name)
+        };
+        let events = rest
+            .iter()
+            .map(|line| serde_json::from_str(line))
+            .collect::<Result<_, _>>()?;
         Ok((code, events))
     }
 

@@ -17,31 +17,59 @@ impl Host {
     pub const KEY: &str = "a key that only the tests know";
 
     /// Starts one that goes to `server`, which has to have that key.
-    pub fn start(scratch: &Scratch, server: &Server, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
-        let certificate = server.ready.split_whitespace().find_map(|word| word.strip_prefix("certificate="));
+    pub fn start(
+        scratch: &Scratch,
+        server: &Server,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
+        let certificate = server
+            .ready
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("certificate="));
         let mut command = Command::new(binary("game-server"));
-        scratch.confine(&mut command).env("AMBIT_HOST_KEY", Self::KEY).envs(variables.iter().copied());
-        command.args(["--world", &server.world.to_string(), "--world-cert", certificate.context("no certificate")?]);
+        scratch
+            .confine(&mut command)
+            .env("AMBIT_HOST_KEY", Self::KEY)
+            .envs(variables.iter().copied());
+        command.args([
+            "--world",
+            &server.world.to_string(),
+            "--world-cert",
+            certificate.context("no certificate")?,
+        ]);
         command.args(["--listen", "127.0.0.1:0"]).args(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("the game-server can't be started")?;
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .context("the game-server can't be started")?;
         let log = Lines::of(child.stderr.take().expect("piped"));
         Ok(Self { child, log })
     }
 
     /// The next line of its log that holds `words`.
     pub fn await_log(&mut self, words: &str) -> Result<String> {
-        self.log.find(words, |line| line.contains(words).then(|| line.to_owned()))
+        self.log
+            .find(words, |line| line.contains(words).then(|| line.to_owned()))
     }
 
     /// Where it tells players to connect, as soon as it takes rooms.
     pub fn await_address(&mut self) -> Result<String> {
         let line = self.await_log("hosting rooms")?;
-        let address = line.split_whitespace().find_map(|word| word.strip_prefix("address="));
-        Ok(address.with_context(|| format!("no address in '{line}'"))?.trim_matches('"').to_owned())
+        let address = line
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("address="));
+        Ok(address
+            .with_context(|| format!("no address in '{line}'"))?
+            .trim_matches('"')
+            .to_owned())
     }
 
-    /// Sends SIGTERM; the exit status once it has gone, and what it logged that nobody has looked at.
+    /// Sends SIGTERM; the exit status once it has gone, and what it logged that nobody has looked
+    /// at.
     pub fn terminate(mut self) -> Result<(Option<i32>, Vec<String>)> {
         server_signal(self.child.id(), "TERM")?;
         let log = self.log.rest();

@@ -1,7 +1,9 @@
-//! Real processes on loopback: the server, consoles, bots. They are found beside the test binary and built when they are
-//! not there. Every process that a test starts ends with the value that stands for it.
+//! Real processes on loopback: the server, consoles, bots. They are found beside the test binary
+//! and built when they are not there. Every process that a test starts ends with the value that
+//! stands for it.
 //!
-//! Nothing here waits for a number of milliseconds to pass: it waits for lines, with a bound after which a test fails.
+//! Nothing here waits for a number of milliseconds to pass: it waits for lines, with a bound after
+//! which a test fails.
 
 mod cluster;
 mod console;
@@ -23,7 +25,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// How long anything may take before a test gives up. Far beyond what is usual: the machines are shared.
+/// How long anything may take before a test gives up. Far beyond what is usual: the machines are
+/// shared.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Path of one of the project's binaries, built if it is not there.
@@ -31,7 +34,11 @@ pub fn binary(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let own = std::env::current_exe().expect("a test knows its own path");
-        let folder = own.parent().and_then(Path::parent).expect("target/PROFILE/deps/test").to_path_buf();
+        let folder = own
+            .parent()
+            .and_then(Path::parent)
+            .expect("target/PROFILE/deps/test")
+            .to_path_buf();
         let all = ["world-server", "game-server", "console", "bots"];
         if all.iter().any(|name| !folder.join(name).exists()) {
             build(&folder);
@@ -81,7 +88,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Reads `source` to its end on a thread of its own. Bound: 65,536 lines not yet looked at; the process waits then.
+    /// Reads `source` to its end on a thread of its own. Bound: 65,536 lines not yet looked at; the
+    /// process waits then.
     pub fn of(source: impl Read + Send + 'static) -> Self {
         let (sender, lines) = sync_channel(65_536);
         std::thread::spawn(move || {
@@ -91,7 +99,10 @@ impl Lines {
                 }
             }
         });
-        Lines { lines, seen: Vec::new() }
+        Lines {
+            lines,
+            seen: Vec::new(),
+        }
     }
 
     /// The next line that `wanted` makes something of.
@@ -105,9 +116,14 @@ impl Lines {
                         return Ok(found);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => bail!("{what} did not come; the last lines:\n{}", self.tail()),
+                Err(RecvTimeoutError::Timeout) => {
+                    bail!("{what} did not come; the last lines:\n{}", self.tail())
+                }
                 Err(RecvTimeoutError::Disconnected) => {
-                    bail!("the output ended before {what}; the last lines:\n{}", self.tail())
+                    bail!(
+                        "the output ended before {what}; the last lines:\n{}",
+                        self.tail()
+                    )
                 }
             }
         }
@@ -135,7 +151,10 @@ impl Lines {
 
 /// Runs a command to its end and demands success.
 pub fn run(command: &mut Command) -> Result<Output> {
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("{command:?} can't be started"))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("{command:?} can't be started"))?;
     if !output.status.success() {
         bail!(
             "{command:?} ended with {}\n{}\n{}",
@@ -154,7 +173,13 @@ fn build(folder: &Path) {
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--workspace", "--bins", "--profile", profile]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    command.arg("--target-dir").arg(folder.parent().expect("a profile's folder lies in the target's"));
+    command
+        .args(["build", "--workspace", "--bins", "--profile", profile])
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.arg("--target-dir").arg(
+        folder
+            .parent()
+            .expect("a profile's folder lies in the target's"),
+    );
     run(&mut command).expect("the project's binaries can be built");
 }

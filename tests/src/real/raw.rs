@@ -3,8 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ambit_proto::control::game::{ClientToGame, GameToClient, Join, client_to_game, game_to_client};
-use ambit_proto::control::world::{ClientToWorld, Hello, WorldToClient, client_to_world, world_to_client};
+use ambit_proto::control::game::{
+    ClientToGame, GameToClient, Join, client_to_game, game_to_client,
+};
+use ambit_proto::control::world::{
+    ClientToWorld, Hello, WorldToClient, client_to_world, world_to_client,
+};
 use ambit_proto::frame::{FrameDecoder, MAX_FROM_WORLD, encode_frame};
 use ambit_proto::quic::{self, Fingerprint, FingerprintVerifier};
 use anyhow::{Context, Result, bail};
@@ -33,14 +37,28 @@ impl Raw {
         let connection = tokio::time::timeout(PATIENCE, connecting).await??;
         let (send, receive) = connection.open_bi().await?;
         let decoder = FrameDecoder::new(MAX_FROM_WORLD);
-        Ok(Raw { endpoint, connection, send, receive, decoder, request: 0 })
+        Ok(Raw {
+            endpoint,
+            connection,
+            send,
+            receive,
+            decoder,
+            request: 0,
+        })
     }
 
     /// Many connections at once that shake hands and then say nothing.
-    pub async fn silent(server: SocketAddr, alpn: &[u8], count: usize) -> Result<Vec<quinn::Connection>> {
+    pub async fn silent(
+        server: SocketAddr,
+        alpn: &[u8],
+        count: usize,
+    ) -> Result<Vec<quinn::Connection>> {
         let endpoint = quinn::Endpoint::client("127.0.0.1:0".parse()?)?;
         let calls = (0..count).map(|_| endpoint.connect_with(trusting(alpn), server, "ambit"));
-        let mut connecting = calls.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<JoinSet<_>>();
+        let mut connecting = calls
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .collect::<JoinSet<_>>();
         let mut connections = Vec::new();
         while let Some(connection) = connecting.join_next().await {
             connections.push(connection??);
@@ -50,14 +68,21 @@ impl Raw {
 
     /// Bytes as they are.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.send.write_all(bytes).await.context("the stream does not take more")
+        self.send
+            .write_all(bytes)
+            .await
+            .context("the stream does not take more")
     }
 
     /// A lobby request.
     pub async fn ask(&mut self, body: client_to_world::Body) -> Result<WorldToClient> {
         self.request += 1;
         let request = self.request;
-        self.write(&encode_frame(&ClientToWorld { request, body: Some(body) })).await?;
+        self.write(&encode_frame(&ClientToWorld {
+            request,
+            body: Some(body),
+        }))
+        .await?;
         loop {
             let answer = self.next_world().await?;
             if answer.request == request {
@@ -70,30 +95,58 @@ impl Raw {
     pub async fn ask_without_answer(&mut self, body: client_to_world::Body) -> Result<()> {
         self.request += 1;
         let request = self.request;
-        self.write(&encode_frame(&ClientToWorld { request, body: Some(body) })).await
+        self.write(&encode_frame(&ClientToWorld {
+            request,
+            body: Some(body),
+        }))
+        .await
     }
 
     /// Says hello with the token of a session.
-    pub async fn resume(&mut self, name: &str, resume_token: Vec<u8>) -> Result<world_to_client::Body> {
+    pub async fn resume(
+        &mut self,
+        name: &str,
+        resume_token: Vec<u8>,
+    ) -> Result<world_to_client::Body> {
         let version = ambit_proto::control::WORLD_VERSION;
-        let hello = Hello { version, name: name.to_owned(), resume_token, ..Hello::default() };
-        self.ask(client_to_world::Body::Hello(hello)).await?.body.context("an answer without a body")
+        let hello = Hello {
+            version,
+            name: name.to_owned(),
+            resume_token,
+            ..Hello::default()
+        };
+        self.ask(client_to_world::Body::Hello(hello))
+            .await?
+            .body
+            .context("an answer without a body")
     }
 
     /// Says hello under a name.
     pub async fn hello(&mut self, name: &str) -> Result<world_to_client::Body> {
-        let hello = Hello { version: ambit_proto::control::WORLD_VERSION, name: name.to_owned(), ..Hello::default() };
-        self.ask(client_to_world::Body::Hello(hello)).await?.body.context("an answer without a body")
+        let hello = Hello {
+            version: ambit_proto::control::WORLD_VERSION,
+            name: name.to_owned(),
+            ..Hello::default()
+        };
+        self.ask(client_to_world::Body::Hello(hello))
+            .await?
+            .body
+            .context("an answer without a body")
     }
 
     /// Shows a ticket.
     pub async fn join(&mut self, ticket: Vec<u8>) -> Result<game_to_client::Body> {
         let join = ClientToGame {
-            body: Some(client_to_game::Body::Join(Join { version: ambit_proto::message::VERSION, ticket })),
+            body: Some(client_to_game::Body::Join(Join {
+                version: ambit_proto::message::VERSION,
+                ticket,
+            })),
         };
         self.write(&encode_frame(&join)).await?;
         let frame = self.next_frame().await?;
-        GameToClient::decode(frame)?.body.context("an answer without a body")
+        GameToClient::decode(frame)?
+            .body
+            .context("an answer without a body")
     }
 
     /// The next lobby message.
@@ -102,7 +155,10 @@ impl Raw {
     }
 
     /// The next lobby news or answer that `wanted` makes something of.
-    pub async fn find<T>(&mut self, mut wanted: impl FnMut(world_to_client::Body) -> Option<T>) -> Result<T> {
+    pub async fn find<T>(
+        &mut self,
+        mut wanted: impl FnMut(world_to_client::Body) -> Option<T>,
+    ) -> Result<T> {
         loop {
             if let Some(found) = self.next_world().await?.body.and_then(&mut wanted) {
                 return Ok(found);
@@ -112,7 +168,9 @@ impl Raw {
 
     /// Waits until the server has closed the connection.
     pub async fn closed(&self) -> Result<quinn::ConnectionError> {
-        tokio::time::timeout(PATIENCE, self.connection.closed()).await.context("the server keeps the connection")
+        tokio::time::timeout(PATIENCE, self.connection.closed())
+            .await
+            .context("the server keeps the connection")
     }
 
     /// Waits for a moment that is only there to let the server do something.
@@ -126,8 +184,9 @@ impl Raw {
                 return Ok(frame);
             }
             let mut buffer = [0; 4096];
-            let read =
-                tokio::time::timeout(PATIENCE, self.receive.read(&mut buffer)).await.context("no answer came")??;
+            let read = tokio::time::timeout(PATIENCE, self.receive.read(&mut buffer))
+                .await
+                .context("no answer came")??;
             match read {
                 Some(length) => self.decoder.push(&buffer[..length]),
                 None => bail!("the server has ended the stream"),
@@ -137,5 +196,8 @@ impl Raw {
 }
 
 fn trusting(alpn: &[u8]) -> quinn::ClientConfig {
-    quic::client_config(alpn, FingerprintVerifier::asking(|_: &str, _: Fingerprint| true))
+    quic::client_config(
+        alpn,
+        FingerprintVerifier::asking(|_: &str, _: Fingerprint| true),
+    )
 }

@@ -35,26 +35,48 @@ impl Server {
     }
 
     /// The same, with environment variables.
-    pub fn start_with(scratch: &Scratch, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
+    pub fn start_with(
+        scratch: &Scratch,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self> {
         let mut command = Command::new(binary("world-server"));
-        scratch.confine(&mut command).envs(variables.iter().copied());
+        scratch
+            .confine(&mut command)
+            .envs(variables.iter().copied());
         command.args(["--http", "127.0.0.1:0"]).args(arguments);
         if !arguments.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("the world-server can't be started")?;
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .context("the world-server can't be started")?;
         let mut lines = Lines::of(child.stdout.take().expect("piped"));
         let log = Lines::of(child.stderr.take().expect("piped"));
-        let ready = lines.find("the line `ready`", |line| line.starts_with("ready").then(|| line.to_owned()))?;
+        let ready = lines.find("the line `ready`", |line| {
+            line.starts_with("ready").then(|| line.to_owned())
+        })?;
         let address = |key: &str| -> Result<SocketAddr> {
-            let value = ready.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            let value = ready
+                .split_whitespace()
+                .find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
             value
                 .with_context(|| format!("no {key}= in '{ready}'"))?
                 .parse()
                 .with_context(|| format!("{key}= in '{ready}'"))
         };
-        Ok(Server { world: address("world")?, http: address("http")?, child, lines, log, ready })
+        Ok(Server {
+            world: address("world")?,
+            http: address("http")?,
+            child,
+            lines,
+            log,
+            ready,
+        })
     }
 
     /// The process' id.
@@ -65,10 +87,13 @@ impl Server {
     /// What `/metrics` says: a value for each series.
     pub fn metrics(&self) -> Result<Metrics> {
         let text = self.get("/metrics")?.1;
-        let series = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
-            let (name, value) = line.rsplit_once(' ')?;
-            Some((name.to_owned(), value.parse().ok()?))
-        });
+        let series = text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| {
+                let (name, value) = line.rsplit_once(' ')?;
+                Some((name.to_owned(), value.parse().ok()?))
+            });
         Ok(series.collect())
     }
 
@@ -81,25 +106,43 @@ impl Server {
             }
             std::thread::sleep(BETWEEN_LOOKS);
         }
-        bail!("{what} did not show in /metrics; at the end: {:#?}", self.metrics()?)
+        bail!(
+            "{what} did not show in /metrics; at the end: {:#?}",
+            self.metrics()?
+        )
     }
 
     /// Memory that the process holds (`VmRSS`).
     pub fn resident_kib(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-        line.trim().trim_end_matches(" kB").parse().with_context(|| format!("VmRSS is '{line}'"))
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .context("no VmRSS")?;
+        line.trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .with_context(|| format!("VmRSS is '{line}'"))
     }
 
     /// Status and body of a page on the HTTP port.
     pub fn get(&self, path: &str) -> Result<(u16, String)> {
         use std::io::{Read, Write};
-        let mut stream = std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
+        let mut stream =
+            std::net::TcpStream::connect(self.http).context("the HTTP port does not answer")?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.http)?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            self.http
+        )?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
-        let status = answer.split_whitespace().nth(1).context("an answer without a status")?.parse()?;
+        let status = answer
+            .split_whitespace()
+            .nth(1)
+            .context("an answer without a status")?
+            .parse()?;
         let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         Ok((status, body.to_owned()))
     }
@@ -130,11 +173,19 @@ impl Server {
         let path = format!("/proc/{0}/task/{0}/children", self.id());
         let direct = std::fs::read_to_string(path).unwrap_or_default();
         // Children started by another thread stand in that thread's list.
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
-        let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id()))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let lists =
+            tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
         let mut children: Vec<u32> = lists
             .chain([direct])
-            .flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+            .flat_map(|list| {
+                list.split_whitespace()
+                    .filter_map(|id| id.parse().ok())
+                    .collect::<Vec<_>>()
+            })
             .collect();
         children.sort_unstable();
         children.dedup();
@@ -151,7 +202,11 @@ impl Drop for Server {
 
 /// Sends a signal to a process that a test started.
 pub fn signal(id: u32, name: &str) -> Result<()> {
-    super::run(Command::new("kill").arg(format!("-{name}")).arg(id.to_string()))?;
+    super::run(
+        Command::new("kill")
+            .arg(format!("-{name}"))
+            .arg(id.to_string()),
+    )?;
     Ok(())
 }
 

@@ -1,11 +1,15 @@
-//! One player among 900 small cubes, who rolls about with attract held: what interacts, and how right it is drawn.
+//! One player among 900 small cubes, who rolls about with attract held: what interacts, and how
+//! right it is drawn.
 //!
-//! The player's keys are thrown by dice and go the way of all inputs: client, line, room. So there is no scene to be known beforehand; the
-//! truth is what the room's world was, tick by tick, at 60 ticks a second. What is drawn is held against it at the end.
+//! The player's keys are thrown by dice and go the way of all inputs: client, line, room. So there
+//! is no scene to be known beforehand; the truth is what the room's world was, tick by tick, at 60
+//! ticks a second. What is drawn is held against it at the end.
 //!
-//! A small cube **interacts** at a time when it has moved within the second before, and is within [`NEAR_M`] of the player's cube.
+//! A small cube **interacts** at a time when it has moved within the second before, and is within
+//! [`NEAR_M`] of the player's cube.
 //!
-//! Units: metres; bytes with all headers ([`wire::OVERHEAD_BYTES`] a datagram). Source: reference 002 (901 cubes, 256 kbit/s).
+//! Units: metres; bytes with all headers ([`wire::OVERHEAD_BYTES`] a datagram). Source: reference
+//! 002 (901 cubes, 256 kbit/s).
 
 use std::time::Duration;
 
@@ -26,14 +30,18 @@ pub const NEAR_M: f32 = 3.0;
 /// Small cubes.
 pub const CUBES: usize = 900;
 /// The floor.
-pub const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+pub const ARENA: Arena = Arena {
+    width_m: 32.0,
+    height_m: 32.0,
+};
 
 /// What a run came to.
 #[derive(Clone, Debug, Default)]
 pub struct Katamari {
     /// Of small cubes that interact: median and 99 %.
     pub interacting: (f32, f32),
-    /// Of all small cubes that move in truth within half a second, or are drawn more than a millimetre off.
+    /// Of all small cubes that move in truth within half a second, or are drawn more than a
+    /// millimetre off.
     pub in_play: (f32, f32),
     /// Samples of the one and the other.
     pub samples: (usize, usize),
@@ -55,17 +63,33 @@ struct Sample {
 }
 
 /// Plays for so long.
-pub fn play(seed: u64, line: &Impairment, parameters: &[(&str, &str)], how_long: Duration) -> Katamari {
+pub fn play(
+    seed: u64,
+    line: &Impairment,
+    parameters: &[(&str, &str)],
+    how_long: Duration,
+) -> Katamari {
     let cubes = CUBES.to_string();
-    let own = [("cubes", &*cubes), ("tick", "60"), ("sync", "simulated"), ("size", "32x32")];
+    let own = [
+        ("cubes", &*cubes),
+        ("tick", "60"),
+        ("sync", "simulated"),
+        ("size", "32x32"),
+    ];
     let mut hands = Hands::begin(seed, 1, line, &[&own[..], parameters].concat());
-    let (mut dice, mut truth) = (Driver::new(seed, 0), Truth::watching(hands.physics_frame() + 1));
+    let (mut dice, mut truth) = (
+        Driver::new(seed, 0),
+        Truth::watching(hands.physics_frame() + 1),
+    );
     let mut frame = |hands: &mut Hands, truth: &mut Truth| {
         hands.frame(|_, frame, at| {
             let wandering = dice.keys(frame, [at.x, at.y], ARENA);
             Keymap(wandering.0 & 0b1111).with(control::ATTRACT, true)
         });
-        truth.note(hands.physics_frame(), hands.system.room(hands.room).expect("it runs").world());
+        truth.note(
+            hands.physics_frame(),
+            hands.system.room(hands.room).expect("it runs").world(),
+        );
     };
     for _ in 0..frames_of(SETTLING) {
         frame(&mut hands, &mut truth);
@@ -84,14 +108,23 @@ pub fn play(seed: u64, line: &Impairment, parameters: &[(&str, &str)], how_long:
     }
     let bytes_per_s = (wire::bytes(&sent) as f32 / how_long.as_secs_f32()) as u64;
     let most_bytes_in_a_second = wire::most_in_a_second(&sent);
-    Katamari { bytes_per_s, most_bytes_in_a_second, simulation, ..judge(&truth, &samples) }
+    Katamari {
+        bytes_per_s,
+        most_bytes_in_a_second,
+        simulation,
+        ..judge(&truth, &samples)
+    }
 }
 
 fn draw(hands: &Hands, truth: &Truth, samples: &mut Vec<Sample>) {
     for (object, drawn) in hands.drawn(0) {
         if let Some(object) = truth.index_of(object).filter(|object| *object < CUBES) {
             let at = [drawn.position.x, drawn.position.y, drawn.position.z];
-            samples.push(Sample { object, shows: drawn.shows, at });
+            samples.push(Sample {
+                object,
+                shows: drawn.shows,
+                at,
+            });
         }
     }
 }
@@ -105,7 +138,9 @@ fn judge(truth: &Truth, samples: &[Sample]) -> Katamari {
         if error > 0.001 || truth.is_in_play(*object, *shows) {
             in_play.push(error);
         }
-        if truth.has_moved(*object, *shows, HZ as usize) && distance(there, truth.at(CUBES, *shows)) <= NEAR_M {
+        if truth.has_moved(*object, *shows, HZ as usize)
+            && distance(there, truth.at(CUBES, *shows)) <= NEAR_M
+        {
             interacting.push(error);
             *at_once.entry(*shows).or_default() += 1;
         }
@@ -117,7 +152,10 @@ fn judge(truth: &Truth, samples: &[Sample]) -> Katamari {
         samples: (interacting.len(), in_play.len()),
         interacting: both(&mut interacting),
         in_play: both(&mut in_play),
-        at_once: (at_once.get(at_once.len() / 2).copied().unwrap_or(0), at_once.last().copied().unwrap_or(0)),
+        at_once: (
+            at_once.get(at_once.len() / 2).copied().unwrap_or(0),
+            at_once.last().copied().unwrap_or(0),
+        ),
         ..Katamari::default()
     }
 }

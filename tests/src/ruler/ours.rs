@@ -1,8 +1,10 @@
-//! Ambit, to be measured by the same ruler: lobby, room, clients and a bad line, all in the simulator.
+//! Ambit, to be measured by the same ruler: lobby, room, clients and a bad line, all in the
+//! simulator.
 //!
-//! The players come in over a good line, so that the scene is the same at any loss; then the faults begin, and after
-//! [`SETTLING`] the ruler. The simulator's oracles watch each pose and each object on the way, and at each tick the room's
-//! world is held against the scene that the ruler takes for the truth.
+//! The players come in over a good line, so that the scene is the same at any loss; then the faults
+//! begin, and after [`SETTLING`] the ruler. The simulator's oracles watch each pose and each object
+//! on the way, and at each tick the room's world is held against the scene that the ruler takes for
+//! the truth.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +25,8 @@ use crate::sim::System;
 
 /// From the last join to the first sample.
 pub const SETTLING: Duration = Duration::from_secs(5);
-/// What a datagram costs beside its payload: IP, UDP, QUIC and its encryption; as the budget reckons.
+/// What a datagram costs beside its payload: IP, UDP, QUIC and its encryption; as the budget
+/// reckons.
 const OVERHEAD_BYTES: u64 = 53;
 
 /// What is played, over which line, and how it is shown.
@@ -71,25 +74,61 @@ impl Play {
             ("cubes", self.cubes.to_string()),
             ("drive", "dice".to_owned()),
             ("seed", self.seed.to_string()),
-            ("size", format!("{}x{}", self.arena.width_m, self.arena.height_m)),
+            (
+                "size",
+                format!("{}x{}", self.arena.width_m, self.arena.height_m),
+            ),
         ]);
-        let good = Impairment { delay: self.delay, seed: self.seed, ..Impairment::default() };
+        let good = Impairment {
+            delay: self.delay,
+            seed: self.seed,
+            ..Impairment::default()
+        };
         let mut system = System::new(self.seed, &Registry::standard());
         let guests: Vec<usize> = (0..self.players)
-            .map(|player| system.arrive_with(ClientConfig { name: format!("p{player}"), ..self.client.clone() }, &good))
+            .map(|player| {
+                system.arrive_with(
+                    ClientConfig {
+                        name: format!("p{player}"),
+                        ..self.client.clone()
+                    },
+                    &good,
+                )
+            })
             .collect();
-        let given: Vec<(&str, &str)> = parameters.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let given: Vec<(&str, &str)> = parameters
+            .iter()
+            .map(|(key, value)| (*key, value.as_str()))
+            .collect();
         let room = system.gather(&guests, "cubes", &given);
         for &guest in &guests {
-            let seed = self.line.seed.wrapping_mul(1_000_003).wrapping_add(guest as u64);
+            let seed = self
+                .line
+                .seed
+                .wrapping_mul(1_000_003)
+                .wrapping_add(guest as u64);
             system.impair(guest, &Impairment { seed, ..self.line });
         }
         system.run_for(SETTLING);
-        let parameters = parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let parameters = parameters
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
         let (first, joins) = came_in(&system, room);
         let begins = frame_at(system.room(room).expect("it runs").world().now());
-        let frames = (begins, begins + self.how_long.as_millis() as u64 * HZ / 1_000);
-        Watched { system, room, frames, joins, first, parameters, play: self.clone() }
+        let frames = (
+            begins,
+            begins + self.how_long.as_millis() as u64 * HZ / 1_000,
+        );
+        Watched {
+            system,
+            room,
+            frames,
+            joins,
+            first,
+            parameters,
+            play: self.clone(),
+        }
     }
 }
 
@@ -114,7 +153,13 @@ fn came_in(system: &System, room: RoomId) -> (u64, Joins) {
 impl Watched {
     /// The scene, from its beginning to a while after the end.
     pub fn truth(&self) -> Truth {
-        Truth::of(self.play.seed, &self.parameters, self.first, &self.joins, self.frames.1 + HZ)
+        Truth::of(
+            self.play.seed,
+            &self.parameters,
+            self.first,
+            &self.joins,
+            self.frames.1 + HZ,
+        )
     }
 
     /// The same scene for other schemes.
@@ -125,7 +170,10 @@ impl Watched {
             cubes: self.play.cubes,
             arena: self.play.arena,
             clients: self.play.players,
-            line: Impairment { delay: self.play.delay, ..self.play.line },
+            line: Impairment {
+                delay: self.play.delay,
+                ..self.play.line
+            },
         }
     }
 
@@ -135,7 +183,8 @@ impl Watched {
         let before = self.sent();
         for frame in self.frames.0..self.frames.1 {
             ruler.tick(time_of(frame + 1));
-            self.system.run_for(Duration::from_nanos(1_000_000_000 / HZ));
+            self.system
+                .run_for(Duration::from_nanos(1_000_000_000 / HZ));
             let room = self.system.room(self.room).expect("it runs");
             if let Err(difference) = truth.holds(room.world()) {
                 panic!("the room is not the scene: {difference}");
@@ -154,22 +203,34 @@ impl Watched {
         let client = &self.system.guest(guest).client;
         let mut drawn_objects = 0;
         for seen in client.objects() {
-            let Some(object) = self.object_of(guest, seen.id) else { continue };
+            let Some(object) = self.object_of(guest, seen.id) else {
+                continue;
+            };
             let index = truth.index_of(object).expect("an object of the scene");
             if let Some(drawn) = client.drawn(seen.id, now) {
-                ruler.draw(guest, index, drawn.shows, [drawn.position.x, drawn.position.y, drawn.position.z]);
+                ruler.draw(
+                    guest,
+                    index,
+                    drawn.shows,
+                    [drawn.position.x, drawn.position.y, drawn.position.z],
+                );
                 drawn_objects += 1;
             }
         }
         // All came in over a good line: who draws less would look better than it is.
-        assert_eq!(drawn_objects, truth.objects(), "objects that client {guest} draws");
+        assert_eq!(
+            drawn_objects,
+            truth.objects(),
+            "objects that client {guest} draws"
+        );
     }
 
     /// What a client means by its own number.
     pub fn object_of(&self, guest: usize, id: u32) -> Option<ObjectId> {
         let room = self.system.room(self.room)?;
         let mut viewers = room.network().viewers();
-        let viewer = viewers.find(|viewer| self.system.guest_of(self.room, viewer.client) == Some(guest))?;
+        let viewer =
+            viewers.find(|viewer| self.system.guest_of(self.room, viewer.client) == Some(guest))?;
         self.system.poses(self.room)?.object_of(viewer.client, id)
     }
 

@@ -1,10 +1,13 @@
-//! How many bytes snapshots of everything take: the scene of reference 000 (100 small cubes, 4 players' cubes), ten times a second.
+//! How many bytes snapshots of everything take: the scene of reference 000 (100 small cubes, 4
+//! players' cubes), ten times a second.
 //!
-//! *Absolute*: each snapshot by itself, every pose told without a base, as the reference does (1,005 bytes at 512 positions a metre). *Delta*: what has changed since the snapshot
-//! two before, the newest one that the other end is known to have on a line of 100 ms there and back.
+//! *Absolute*: each snapshot by itself, every pose told without a base, as the reference does
+//! (1,005 bytes at 512 positions a metre). *Delta*: what has changed since the snapshot two before,
+//! the newest one that the other end is known to have on a line of 100 ms there and back.
 //!
-//! Each snapshot is decoded again, and compared bit by bit. Units: bytes of a pose section, as [`ambit_proto::pose::section`] writes it; headers of
-//! lower layers and of the link are not counted, as little as the reference does.
+//! Each snapshot is decoded again, and compared bit by bit. Units: bytes of a pose section, as
+//! [`ambit_proto::pose::section`] writes it; headers of lower layers and of the link are not
+//! counted, as little as the reference does.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +30,10 @@ const PLAYERS: u64 = 4;
 const SETTLING_FRAMES: u64 = 2 * HZ;
 
 /// The snapshots' grid: position and orientation alone, as in the reference.
-pub const PLACES: PoseFormat = PoseFormat { motion: None, ..SNAPSHOT_FORMAT };
+pub const PLACES: PoseFormat = PoseFormat {
+    motion: None,
+    ..SNAPSHOT_FORMAT
+};
 
 /// Bytes a snapshot: on average and at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,22 +46,38 @@ pub struct Bytes {
     pub snapshots: usize,
 }
 
-/// The scene: 100 cubes on 32 x 32 m, 4 players who are driven by dice, for so long after they have come in.
+/// The scene: 100 cubes on 32 x 32 m, 4 players who are driven by dice, for so long after they have
+/// come in.
 pub fn scene(seed: u64, seconds: u64) -> Truth {
     let given = [("cubes", "100"), ("drive", "dice"), ("size", "32x32")];
-    let parameters: BTreeMap<String, String> = given.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let parameters: BTreeMap<String, String> = given
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
     let joins = (1..=PLAYERS).map(|player| (1, PlayerId(player))).collect();
-    Truth::of(seed, &parameters, 1, &joins, 1 + SETTLING_FRAMES + seconds * HZ)
+    Truth::of(
+        seed,
+        &parameters,
+        1,
+        &joins,
+        1 + SETTLING_FRAMES + seconds * HZ,
+    )
 }
 
 /// What the snapshots of a scene take on a grid, without bases or with.
 pub fn measure(truth: &Truth, format: PoseFormat, level: Level, with_bases: bool) -> Bytes {
-    let mut line =
-        Line { format, level, with_bases, known: vec![Kept::new(0); truth.objects()], scene: Scene::default() };
+    let mut line = Line {
+        format,
+        level,
+        with_bases,
+        known: vec![Kept::new(0); truth.objects()],
+        scene: Scene::default(),
+    };
     let (mut sum, mut bytes) = (0, Bytes::default());
     let frames = (1 + SETTLING_FRAMES..=truth.last()).step_by((HZ / SNAPSHOTS_HZ) as usize);
     for (number, frame) in (1..).zip(frames) {
-        let poses: Vec<Pose> = (0..truth.objects()).map(|object| on_grid(&format, truth.pose(object, frame))).collect();
+        let poses: Vec<Pose> = (0..truth.objects())
+            .map(|object| on_grid(&format, truth.pose(object, frame)))
+            .collect();
         let length = line.tell(number, time_of(frame).whole_millis(), &poses);
         // The first ones have nothing to lean on.
         if number > LAG {
@@ -64,7 +86,10 @@ pub fn measure(truth: &Truth, format: PoseFormat, level: Level, with_bases: bool
             bytes.snapshots += 1;
         }
     }
-    Bytes { mean: sum as f32 / bytes.snapshots.max(1) as f32, ..bytes }
+    Bytes {
+        mean: sum as f32 / bytes.snapshots.max(1) as f32,
+        ..bytes
+    }
 }
 
 /// Both ends, which know the same.
@@ -85,15 +110,28 @@ impl Bases for Line {
 impl Line {
     /// Tells a snapshot and takes it in; how long it was.
     fn tell(&mut self, number: u64, stamp: GameTime, poses: &[Pose]) -> usize {
-        let acked = (self.with_bases && number > LAG).then(|| AckedSet { newest: number - LAG, mask: u32::MAX });
+        let acked = (self.with_bases && number > LAG).then(|| AckedSet {
+            newest: number - LAG,
+            mask: u32::MAX,
+        });
         let bytes = self.write(&SectionHeader::new(self.level, number, acked), stamp, poses);
         let mut read = Vec::new();
         read_section(&bytes, number, stamp, self, &mut read).expect("what was written");
         for (slot, pose) in read {
-            self.known[usize::from(slot)].note(Entry { number, stamp, pose });
+            self.known[usize::from(slot)].note(Entry {
+                number,
+                stamp,
+                pose,
+            });
         }
-        let newest = self.known.iter().map(|kept| kept.newest().expect("it was told").pose);
-        assert!(newest.eq(poses.iter().copied()), "snapshot {number} is not what was told");
+        let newest = self
+            .known
+            .iter()
+            .map(|kept| kept.newest().expect("it was told").pose);
+        assert!(
+            newest.eq(poses.iter().copied()),
+            "snapshot {number} is not what was told"
+        );
         bytes.len()
     }
 
@@ -102,10 +140,12 @@ impl Line {
         let mut writer = SectionWriter::with_scene(&mut bytes, header, &mut self.scene);
         for (slot, (pose, kept)) in (0..).zip(poses.iter().zip(&self.known)) {
             let window = header.acked.and_then(|acked| kept.base(&acked));
-            let old = header.acked.and_then(|acked| kept.older_than(acked.window_start()));
+            let old = header
+                .acked
+                .and_then(|acked| kept.older_than(acked.window_start()));
             let base = window.or(old);
-            let is_known =
-                base.is_some_and(|base| base.pose == *pose) && kept.newest().is_some_and(|newest| newest.pose == *pose);
+            let is_known = base.is_some_and(|base| base.pose == *pose)
+                && kept.newest().is_some_and(|newest| newest.pose == *pose);
             if is_known {
                 continue;
             }
@@ -141,5 +181,8 @@ fn on_grid(format: &PoseFormat, pose: &Pose) -> Pose {
     let velocities = (!pose.flag).then(|| FORMAT.velocities(pose));
     let told = format.moving(FORMAT.position(pose), FORMAT.quaternion(pose), velocities);
     // Where no velocities are told, the flag says nothing that anybody needs.
-    Pose { flag: told.flag && format.motion.is_some(), ..told }
+    Pose {
+        flag: told.flag && format.motion.is_some(),
+        ..told
+    }
 }

@@ -1,17 +1,20 @@
-//! The schemes of reference 000, as its author describes them (sections 3.4 and 3.5), to be measured by the same ruler.
+//! The schemes of reference 000, as its author describes them (sections 3.4 and 3.5), to be
+//! measured by the same ruler.
 //!
-//! **State synchronisation** ([`state_sync`]): 20 or 60 times a second the 20 objects of the highest priority (an accumulator: 1 asleep, 10
-//! still, 100 moving; reset when sent), each with id, position, orientation and velocities as they are (54 bytes), to everybody alike.
-//! The client holds packets in a buffer that releases them as far apart as they were sent, four packets after the first one came; a gap
-//! is waited for. It simulates all objects and sets those of a released packet. There is no smoothing, no acknowledgement, and clients don't
-//! know what others hold down.
+//! **State synchronisation** ([`state_sync`]): 20 or 60 times a second the 20 objects of the
+//! highest priority (an accumulator: 1 asleep, 10 still, 100 moving; reset when sent), each with
+//! id, position, orientation and velocities as they are (54 bytes), to everybody alike. The client
+//! holds packets in a buffer that releases them as far apart as they were sent, four packets after
+//! the first one came; a gap is waited for. It simulates all objects and sets those of a released
+//! packet. There is no smoothing, no acknowledgement, and clients don't know what others hold down.
 //!
-//! **Snapshots** ([`snapshots`]): ten times a second position and orientation of everything on a grid of 512 a metre (1,005 bytes for 104
-//! objects), shown 100 ms in the past, straight between the two snapshots around that time.
+//! **Snapshots** ([`snapshots`]): ten times a second position and orientation of everything on a
+//! grid of 512 a metre (1,005 bytes for 104 objects), shown 100 ms in the past, straight between
+//! the two snapshots around that time.
 //!
-//! Where the text is silent, what helps them is assumed: players' cubes take their turn like others (always sent, they crowd out what they push),
-//! clients know the scene when the measurement begins, their physics is the server's, and
-//! their clocks don't drift.
+//! Where the text is silent, what helps them is assumed: players' cubes take their turn like others
+//! (always sent, they crowd out what they push), clients know the scene when the measurement
+//! begins, their physics is the server's, and their clocks don't drift.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -41,7 +44,8 @@ const SNAPSHOT_BYTES: usize = 1_005;
 const SNAPSHOT_DELAY: Duration = Duration::from_millis(100);
 const SNAPSHOT_PER_METRE: f32 = 512.0;
 
-/// What is measured: the frames of a scene in which all players are in, and the line to each client.
+/// What is measured: the frames of a scene in which all players are in, and the line to each
+/// client.
 #[derive(Clone, Copy, Debug)]
 pub struct Take<'t> {
     /// The scene.
@@ -60,7 +64,11 @@ pub struct Take<'t> {
 
 impl Take<'_> {
     fn path(&self, client: usize) -> Path {
-        let seed = self.line.seed.wrapping_mul(1_000_003).wrapping_add(client as u64);
+        let seed = self
+            .line
+            .seed
+            .wrapping_mul(1_000_003)
+            .wrapping_add(client as u64);
         Path::new(&Impairment { seed, ..self.line })
     }
 
@@ -83,7 +91,9 @@ fn moment(frame: u64) -> LocalTime {
 pub fn state_sync(take: &Take<'_>, packets_per_s: u64) -> Figures {
     let frames_a_packet = HZ / packets_per_s;
     let mut ruler = Ruler::new(take.truth, take.clients);
-    let mut clients: Vec<_> = (0..take.clients).map(|client| Simulating::new(take, client, frames_a_packet)).collect();
+    let mut clients: Vec<_> = (0..take.clients)
+        .map(|client| Simulating::new(take, client, frames_a_packet))
+        .collect();
     let mut priorities = vec![0_u32; take.truth.objects()];
     let mut bytes = 0;
     for frame in take.frames.0..=take.frames.1 {
@@ -118,7 +128,10 @@ fn choose(truth: &Truth, frame: u64, priorities: &mut [u32]) -> Vec<(usize, Pose
     for &object in &order {
         priorities[object] = 0;
     }
-    order.into_iter().map(|object| (object, *truth.pose(object, frame))).collect()
+    order
+        .into_iter()
+        .map(|object| (object, *truth.pose(object, frame)))
+        .collect()
 }
 
 /// A client that simulates.
@@ -140,8 +153,8 @@ impl Simulating {
     fn new(take: &Take<'_>, client: usize, frames_a_packet: u64) -> Self {
         let mut physics = Physics::new(take.arena);
         let first = take.frames.0;
-        let bodies =
-            (0..take.truth.objects()).map(|object| physics.add(take.kind(object), take.truth.pose(object, first)));
+        let bodies = (0..take.truth.objects())
+            .map(|object| physics.add(take.kind(object), take.truth.pose(object, first)));
         let bodies = bodies.collect();
         Simulating {
             path: take.path(client),
@@ -182,7 +195,12 @@ impl Simulating {
         }
         for (object, &body) in self.bodies.iter().enumerate() {
             let place = FORMAT.position(&self.physics.pose(body));
-            ruler.draw(number, object, time_of(self.shows), [place.x, place.y, place.z]);
+            ruler.draw(
+                number,
+                object,
+                time_of(self.shows),
+                [place.x, place.y, place.z],
+            );
         }
     }
 }
@@ -190,7 +208,9 @@ impl Simulating {
 /// Everything, ten times a second, shown a little later.
 pub fn snapshots(take: &Take<'_>) -> Figures {
     let mut ruler = Ruler::new(take.truth, take.clients);
-    let mut clients: Vec<_> = (0..take.clients).map(|client| Interpolating::new(take.path(client))).collect();
+    let mut clients: Vec<_> = (0..take.clients)
+        .map(|client| Interpolating::new(take.path(client)))
+        .collect();
     let mut bytes = 0;
     for frame in take.frames.0..=take.frames.1 {
         ruler.tick(time_of(frame));
@@ -221,13 +241,19 @@ struct Interpolating {
 
 impl Interpolating {
     fn new(path: Path) -> Self {
-        Interpolating { path, under_way: Agenda::new(), ring: VecDeque::new(), behind: None }
+        Interpolating {
+            path,
+            under_way: Agenda::new(),
+            ring: VecDeque::new(),
+            behind: None,
+        }
     }
 
     fn frame(&mut self, frame: u64, number: usize, truth: &Truth, ruler: &mut Ruler<'_>) {
         let now = moment(frame);
         while let Some((arrived, of)) = self.under_way.take(now) {
-            self.behind.get_or_insert(arrived.since(moment(of)) + SNAPSHOT_DELAY);
+            self.behind
+                .get_or_insert(arrived.since(moment(of)) + SNAPSHOT_DELAY);
             // What is older than the newest is not taken.
             if self.ring.back().is_none_or(|newest| of > *newest) {
                 self.ring.push_back(of);
@@ -238,7 +264,9 @@ impl Interpolating {
         while self.ring.get(1).is_some_and(|next| time_of(*next) <= shows) {
             self.ring.pop_front();
         }
-        let Some((&from, to)) = self.ring.front().map(|from| (from, self.ring.get(1))) else { return };
+        let Some((&from, to)) = self.ring.front().map(|from| (from, self.ring.get(1))) else {
+            return;
+        };
         if shows < time_of(from) {
             return;
         }
@@ -246,7 +274,8 @@ impl Interpolating {
             let a = on_grid(truth.at(object, time_of(from)));
             let at = to.map_or(a, |&to| {
                 let b = on_grid(truth.at(object, time_of(to)));
-                let part = shows.since(time_of(from)).as_secs_f32() / time_of(to).since(time_of(from)).as_secs_f32();
+                let part = shows.since(time_of(from)).as_secs_f32()
+                    / time_of(to).since(time_of(from)).as_secs_f32();
                 std::array::from_fn(|axis| a[axis] + (b[axis] - a[axis]) * part)
             });
             ruler.draw(number, object, shows, at);

@@ -1,8 +1,9 @@
 //! What really happened: the scene, frame by frame.
 //!
-//! The game runs by itself, without clients or network: the same seed, and players who join at the same frames, give the same scene as in
-//! a room, since they are driven by dice. [`Truth::holds`] says whether a room's world is that scene. Frames count from the beginning of
-//! the room's physics; between two of them lies the straight line.
+//! The game runs by itself, without clients or network: the same seed, and players who join at the
+//! same frames, give the same scene as in a room, since they are driven by dice. [`Truth::holds`]
+//! says whether a room's world is that scene. Frames count from the beginning of the room's
+//! physics; between two of them lies the straight line.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,14 +44,31 @@ struct Track {
 
 impl Truth {
     /// The scene of these parameters, in the frames from `first` to `last`.
-    pub fn of(seed: u64, parameters: &BTreeMap<String, String>, first: u64, joins: &Joins, last: u64) -> Self {
+    pub fn of(
+        seed: u64,
+        parameters: &BTreeMap<String, String>,
+        first: u64,
+        joins: &Joins,
+        last: u64,
+    ) -> Self {
         let mut parameters = parameters.clone();
         parameters.insert("tick".into(), HZ.to_string());
         parameters.insert("sync".into(), "simulated".into());
-        let header = Header { seed, game: "cubes".into(), parameters, capacity: 64, ..Header::default() };
-        let (config, mut game) = Registry::standard().prepare(&header).expect("a room that can be made");
+        let header = Header {
+            seed,
+            game: "cubes".into(),
+            parameters,
+            capacity: 64,
+            ..Header::default()
+        };
+        let (config, mut game) = Registry::standard()
+            .prepare(&header)
+            .expect("a room that can be made");
         let mut world = World::new(&config, game.schema());
-        let mut truth = Truth { first, tracks: Vec::new() };
+        let mut truth = Truth {
+            first,
+            tracks: Vec::new(),
+        };
         let mut joins = joins.iter().peekable();
         for frame in first..=last {
             world.begin_tick(time_of(frame));
@@ -71,28 +89,50 @@ impl Truth {
 
     /// One that is noted frame by frame, from `first` on, of a room that ticks 60 times a second.
     pub fn watching(first: u64) -> Self {
-        Truth { first, tracks: Vec::new() }
+        Truth {
+            first,
+            tracks: Vec::new(),
+        }
     }
 
     /// The world is in this frame, the one after that which was noted last.
     pub fn note(&mut self, frame: u64, world: &World) {
         let now = (frame - self.first) as usize;
-        assert!(self.tracks.first().is_none_or(|track| track.poses.len() == now), "frame {frame} is not the next one");
+        assert!(
+            self.tracks
+                .first()
+                .is_none_or(|track| track.poses.len() == now),
+            "frame {frame} is not the next one"
+        );
         let known = self.tracks.len();
         for id in world.objects().skip(known) {
-            self.tracks.push(Track { id, born: now, poses: Vec::new(), changes: Vec::new() });
+            self.tracks.push(Track {
+                id,
+                born: now,
+                poses: Vec::new(),
+                changes: Vec::new(),
+            });
         }
         for track in &mut self.tracks {
             let pose = world.pose(track.id);
             let changed = track.poses.last().is_some_and(|before| *before != pose);
-            track.changes.push(track.changes.last().copied().unwrap_or(0) + u32::from(changed));
+            track
+                .changes
+                .push(track.changes.last().copied().unwrap_or(0) + u32::from(changed));
             track.poses.push(pose);
         }
     }
 
     /// The last frame that is known.
     pub fn last(&self) -> u64 {
-        self.first + self.tracks.iter().map(|track| track.born + track.poses.len()).max().unwrap_or(1) as u64 - 1
+        self.first
+            + self
+                .tracks
+                .iter()
+                .map(|track| track.born + track.poses.len())
+                .max()
+                .unwrap_or(1) as u64
+            - 1
     }
 
     /// How many objects there ever are.
@@ -136,8 +176,10 @@ impl Truth {
     pub fn is_in_play(&self, object: usize, time: GameTime) -> bool {
         let track = &self.tracks[object];
         let index = track.index((time.micros() * HZ / 1_000_000).saturating_sub(self.first));
-        let (before, after) =
-            (index.saturating_sub(IN_PLAY_FRAMES), (index + IN_PLAY_FRAMES).min(track.changes.len() - 1));
+        let (before, after) = (
+            index.saturating_sub(IN_PLAY_FRAMES),
+            (index + IN_PLAY_FRAMES).min(track.changes.len() - 1),
+        );
         track.changes[before] != track.changes[after]
     }
 
@@ -151,13 +193,21 @@ impl Truth {
     /// Whether a room's world is this scene, at its present horizon; if not, what differs first.
     pub fn holds(&self, world: &World) -> Result<(), String> {
         let frame = frame_at(world.now());
-        for (index, track) in self.tracks.iter().enumerate().filter(|(index, _)| self.is_there(*index, frame)) {
+        for (index, track) in self
+            .tracks
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.is_there(*index, frame))
+        {
             let (truth, pose) = (self.pose(index, frame), world.pose(track.id));
             let format = world.pose_format(track.id);
             // Rooms that are interpolated tell the same scene on a coarser grid.
             let off = format.position(&pose).distance(FORMAT.position(truth));
             if (format == FORMAT && *truth != pose) || off > 1.0 / f32::from(format.per_metre) {
-                return Err(format!("{:?} in frame {frame} is {pose:?}, and should be {truth:?}", track.id));
+                return Err(format!(
+                    "{:?} in frame {frame} is {pose:?}, and should be {truth:?}",
+                    track.id
+                ));
             }
         }
         Ok(())
@@ -166,6 +216,8 @@ impl Truth {
 
 impl Track {
     fn index(&self, frame: u64) -> usize {
-        (frame as usize).saturating_sub(self.born).min(self.poses.len() - 1)
+        (frame as usize)
+            .saturating_sub(self.born)
+            .min(self.poses.len() - 1)
     }
 }

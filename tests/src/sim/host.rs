@@ -1,8 +1,10 @@
-//! A game host on virtual time: rooms, tickets and game connections, as the real host's shell carries them.
+//! A game host on virtual time: rooms, tickets and game connections, as the real host's shell
+//! carries them.
 //!
-//! The WorldServer's messages and the clients' bytes go in, their answers come out of `poll`; the rooms tick when
-//! [`SimHost::tick`] is called. Nothing here decides anything about a game. A host that may die alone ([`SimHost::of_its_own`]) takes its time to
-//! make rooms, and says all along what they are.
+//! The WorldServer's messages and the clients' bytes go in, their answers come out of `poll`; the
+//! rooms tick when [`SimHost::tick`] is called. Nothing here decides anything about a game. A host
+//! that may die alone ([`SimHost::of_its_own`]) takes its time to make rooms, and says all along
+//! what they are.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
@@ -16,10 +18,12 @@ use ambit_game_server::record::{self, Header, Recorder};
 use ambit_game_server::room::{Accepted, Input, Output, Room};
 use ambit_game_server::ticket::TicketVerifier;
 use ambit_proto::codes::{self, ErrorCode};
-use ambit_proto::control::game::{ClientToGame, GameToClient, Joined, Out, client_to_game, game_to_client};
+use ambit_proto::control::game::{
+    ClientToGame, GameToClient, Joined, Out, client_to_game, game_to_client,
+};
 use ambit_proto::control::host::{
-    Arrived, AtGate, Beat, Departed, HostReady, HostToWorld, OpenRoom, PlayerOut, RoomClosed, RoomOpened, RoomTick,
-    WorldToHost, host_to_world, world_to_host,
+    Arrived, AtGate, Beat, Departed, HostReady, HostToWorld, OpenRoom, PlayerOut, RoomClosed,
+    RoomOpened, RoomTick, WorldToHost, host_to_world, world_to_host,
 };
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::space::Position;
@@ -99,7 +103,8 @@ pub struct SimRoom {
     pub outputs: DefaultHasher,
 }
 
-/// Behind which connection a client is, whose it is, and the serial of the ticket that it came with.
+/// Behind which connection a client is, whose it is, and the serial of the ticket that it came
+/// with.
 type Seated = (GameConn, PlayerId, u64);
 
 impl SimHost {
@@ -125,7 +130,12 @@ impl SimHost {
 
     /// A host that may die alone, at an address of its own, for so many rooms.
     pub fn of_its_own(registry: Registry, address: &str, capacity: u32) -> Self {
-        SimHost { address: address.to_owned(), capacity, is_apart: true, ..SimHost::new(registry) }
+        SimHost {
+            address: address.to_owned(),
+            capacity,
+            is_apart: true,
+            ..SimHost::new(registry)
+        }
     }
 
     /// Where clients call it.
@@ -166,7 +176,9 @@ impl SimHost {
                     self.said.push_back(Said::Datagram(conn, bytes));
                 }
             }
-            let (Some(mut keeper), Some(last)) = (room.keeper, room.room.last_tick()) else { continue };
+            let (Some(mut keeper), Some(last)) = (room.keeper, room.room.last_tick()) else {
+                continue;
+            };
             keeper.hurry();
             if let Some(saved) = keeper.save(id, &room.room, last) {
                 self.tell(host_to_world::Body::RoomSaved(saved));
@@ -211,7 +223,8 @@ impl SimHost {
                 self.verifier = TicketVerifier::new(&configure.ticket_key);
                 self.grace = Duration::from_millis(configure.grace_ms.into());
                 self.keeps = configure.keep_rooms;
-                // A host on another machine has a lease instead, three quarters of the silence; here both end a host that was stopped too long.
+                // A host on another machine has a lease instead, three quarters of the silence;
+                // here both end a host that was stopped too long.
                 let silence_ms = configure.silence_ms.max(configure.lease_ms / 3 * 4);
                 self.fence.guard(Duration::from_millis(silence_ms.into()));
                 let ready = HostReady {
@@ -227,53 +240,106 @@ impl SimHost {
             world_to_host::Body::OpenRoom(order) => {
                 let header = self.header(&order);
                 let made = self.make_room(now, &header);
-                let error = made.err().map(|message| codes::error(ErrorCode::BadParameter, message));
-                self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: header.room, error }));
+                let error = made
+                    .err()
+                    .map(|message| codes::error(ErrorCode::BadParameter, message));
+                self.tell(host_to_world::Body::RoomOpened(RoomOpened {
+                    room: header.room,
+                    error,
+                }));
             }
-            world_to_host::Body::CloseRoom(order) => self.close_room(RoomId(order.room), order.reason()),
+            world_to_host::Body::CloseRoom(order) => {
+                self.close_room(RoomId(order.room), order.reason())
+            }
             world_to_host::Body::RemovePlayer(order) => {
                 let (room, player) = (RoomId(order.room), PlayerId(order.player));
-                let verifier = self.verifier.as_mut().expect("a host is configured before it has rooms");
-                verifier.void(now.micros() / 1_000_000, room, player, order.void_tickets_until);
+                let verifier = self
+                    .verifier
+                    .as_mut()
+                    .expect("a host is configured before it has rooms");
+                verifier.void(
+                    now.micros() / 1_000_000,
+                    room,
+                    player,
+                    order.void_tickets_until,
+                );
                 if let Some(pending) = self.pending.get_mut(&room) {
                     pending.late.push(world_to_host::Body::RemovePlayer(order));
                     return;
                 }
                 // Who came with a newer one has come back since, and stays.
-                let is_back = |&(_, whose, serial): &Seated| whose == player && serial > order.void_tickets_until;
-                if !self.rooms.get(&room).is_some_and(|room| room.clients.values().any(is_back)) {
+                let is_back = |&(_, whose, serial): &Seated| {
+                    whose == player && serial > order.void_tickets_until
+                };
+                if !self
+                    .rooms
+                    .get(&room)
+                    .is_some_and(|room| room.clients.values().any(is_back))
+                {
                     self.remove(room, player, order.reason());
                 }
             }
-            world_to_host::Body::RenamePlayer(order) if self.pending.contains_key(&RoomId(order.room)) => {
-                let pending = self.pending.get_mut(&RoomId(order.room)).expect("just looked");
+            world_to_host::Body::RenamePlayer(order)
+                if self.pending.contains_key(&RoomId(order.room)) =>
+            {
+                let pending = self
+                    .pending
+                    .get_mut(&RoomId(order.room))
+                    .expect("just looked");
                 pending.late.push(world_to_host::Body::RenamePlayer(order));
             }
             world_to_host::Body::RenamePlayer(order) => {
                 if let Some(room) = self.rooms.get_mut(&RoomId(order.room)) {
-                    room.inputs.push(Input::Rename { player: PlayerId(order.player), name: order.name });
+                    room.inputs.push(Input::Rename {
+                        player: PlayerId(order.player),
+                        name: order.name,
+                    });
                 }
             }
             world_to_host::Body::Roster(order) => {
-                let Some(room) = self.rooms.get_mut(&RoomId(order.room)) else { return };
+                let Some(room) = self.rooms.get_mut(&RoomId(order.room)) else {
+                    return;
+                };
                 let members = order.members.unwrap_or_default();
                 for change in keeper::changes(&room.room, Some(&members)) {
                     match change {
                         Accepted::Remove { player } => room.inputs.push(Input::Remove { player }),
-                        Accepted::Rename { player, name } => room.inputs.push(Input::Rename { player, name }),
+                        Accepted::Rename { player, name } => {
+                            room.inputs.push(Input::Rename { player, name })
+                        }
                         _ => {}
                     }
                 }
             }
             world_to_host::Body::LetGo(order) => {
-                let input = Input::LetGo { player: PlayerId(order.player), number: order.number };
+                let input = Input::LetGo {
+                    player: PlayerId(order.player),
+                    number: order.number,
+                };
                 self.cross(order.room, input);
             }
-            world_to_host::Body::Stay(order) => self.cross(order.room, Input::Stay { player: PlayerId(order.player) }),
+            world_to_host::Body::Stay(order) => self.cross(
+                order.room,
+                Input::Stay {
+                    player: PlayerId(order.player),
+                },
+            ),
             world_to_host::Body::Admit(order) => {
-                let (player, at) = (PlayerId(order.player), Position::on_ground(order.x, order.y));
+                let (player, at) = (
+                    PlayerId(order.player),
+                    Position::on_ground(order.x, order.y),
+                );
                 let (number, name, carried) = (order.number, order.name, order.carried);
-                self.cross(order.room, Input::Admit { player, number, name, at, carried });
+                self.cross(
+                    order.room,
+                    Input::Admit {
+                        player,
+                        number,
+                        name,
+                        at,
+                        carried,
+                    },
+                );
             }
             world_to_host::Body::Heard(_) | world_to_host::Body::Kept(_) => {}
             world_to_host::Body::Drain(_) => {
@@ -295,9 +361,15 @@ impl SimHost {
         match message.body {
             Some(client_to_game::Body::Join(join)) => self.join(now, conn, &join.ticket),
             Some(client_to_game::Body::Leave(_)) => {
-                let Some((room, player)) = self.player_behind(conn) else { return };
+                let Some((room, player)) = self.player_behind(conn) else {
+                    return;
+                };
                 self.remove(room, player, ErrorCode::ErrorUnspecified);
-                self.tell(host_to_world::Body::PlayerOut(PlayerOut { room: room.0, player: player.0, reason: 0 }));
+                self.tell(host_to_world::Body::PlayerOut(PlayerOut {
+                    room: room.0,
+                    player: player.0,
+                    reason: 0,
+                }));
             }
             // Tests look for themselves.
             Some(client_to_game::Body::AskCommands(_)) | None => {}
@@ -306,15 +378,21 @@ impl SimHost {
 
     /// A datagram of a client's.
     pub fn handle_datagram(&mut self, now: LocalTime, conn: GameConn, bytes: Bytes) {
-        let Some(&(id, client)) = self.connections.get(&conn) else { return };
-        let Some(room) = self.rooms.get_mut(&id) else { return };
+        let Some(&(id, client)) = self.connections.get(&conn) else {
+            return;
+        };
+        let Some(room) = self.rooms.get_mut(&id) else {
+            return;
+        };
         let at = room.time(now);
         room.inputs.push(Input::Datagram { client, at, bytes });
     }
 
     /// A game connection is gone.
     pub fn handle_closed(&mut self, conn: GameConn) {
-        let Some((id, client)) = self.connections.remove(&conn) else { return };
+        let Some((id, client)) = self.connections.remove(&conn) else {
+            return;
+        };
         if let Some(room) = self.rooms.get_mut(&id)
             && room.clients.remove(&client).is_some()
         {
@@ -324,13 +402,21 @@ impl SimHost {
 
     /// Ticks every room that is due; returns those that did.
     pub fn tick(&mut self, now: LocalTime) -> Vec<RoomId> {
-        let due: Vec<RoomId> =
-            self.rooms.iter().filter(|(_, room)| room.next_tick() <= now).map(|(&id, _)| id).collect();
+        let due: Vec<RoomId> = self
+            .rooms
+            .iter()
+            .filter(|(_, room)| room.next_tick() <= now)
+            .map(|(&id, _)| id)
+            .collect();
         for &id in &due {
             let room = self.rooms.get_mut(&id).expect("it is due");
             let mut outputs = Vec::new();
             room.skip_what_is_long_past(now);
-            let at = if self.is_apart { room.time(room.next_tick()) } else { room.time(now) };
+            let at = if self.is_apart {
+                room.time(room.next_tick())
+            } else {
+                room.time(now)
+            };
             if let Some(recorder) = &mut room.recorder {
                 recorder.tick(at, &room.inputs, &mut room.recording);
             }
@@ -338,17 +424,29 @@ impl SimHost {
             digest(at, &outputs, &mut room.outputs);
             room.ticks += 1;
             let room = &self.rooms[&id];
-            let told = room.keeper.as_ref().and_then(|keeper| keeper.tick(id, &room.room, at));
+            let told = room
+                .keeper
+                .as_ref()
+                .and_then(|keeper| keeper.tick(id, &room.room, at));
             // Before the datagrams that confirm it.
             if let Some(told) = told {
                 self.serial += 1;
-                self.tell(host_to_world::Body::RoomTick(RoomTick { serial: self.serial, ..told }));
+                self.tell(host_to_world::Body::RoomTick(RoomTick {
+                    serial: self.serial,
+                    ..told
+                }));
             }
             for output in outputs {
                 self.carry_out(id, output);
             }
-            let Some(room) = self.rooms.get_mut(&id) else { continue };
-            if let Some(saved) = room.keeper.as_mut().and_then(|keeper| keeper.save(id, &room.room, at)) {
+            let Some(room) = self.rooms.get_mut(&id) else {
+                continue;
+            };
+            if let Some(saved) = room
+                .keeper
+                .as_mut()
+                .and_then(|keeper| keeper.save(id, &room.room, at))
+            {
                 self.tell(host_to_world::Body::RoomSaved(saved));
             }
         }
@@ -380,17 +478,43 @@ impl SimHost {
                     reason: reason.into(),
                 }));
             }
-            Output::AtGate { player, map, at, from } => {
+            Output::AtGate {
+                player,
+                map,
+                at,
+                from,
+            } => {
                 let (room, player) = (id.0, player.0);
-                let wish = AtGate { room, player, map, x: at.x, y: at.y, from_x: from.x, from_y: from.y };
+                let wish = AtGate {
+                    room,
+                    player,
+                    map,
+                    x: at.x,
+                    y: at.y,
+                    from_x: from.x,
+                    from_y: from.y,
+                };
                 self.tell(host_to_world::Body::AtGate(wish));
             }
-            Output::Departed { player, number, carried } => {
-                let departed = Departed { room: id.0, player: player.0, number, carried };
+            Output::Departed {
+                player,
+                number,
+                carried,
+            } => {
+                let departed = Departed {
+                    room: id.0,
+                    player: player.0,
+                    number,
+                    carried,
+                };
                 self.tell(host_to_world::Body::Departed(departed));
             }
             Output::Arrived { player, number } => {
-                self.tell(host_to_world::Body::Arrived(Arrived { room: id.0, player: player.0, number }));
+                self.tell(host_to_world::Body::Arrived(Arrived {
+                    room: id.0,
+                    player: player.0,
+                    number,
+                }));
             }
             // The client closes the connection itself.
             Output::Elsewhere { client } => {
@@ -423,32 +547,65 @@ impl SimHost {
     fn begin_making(&mut self, now: LocalTime, order: OpenRoom) {
         let room = RoomId(order.room);
         let error = if self.has(room) {
-            Some(codes::error(ErrorCode::AlreadyRunning, "the room runs already"))
+            Some(codes::error(
+                ErrorCode::AlreadyRunning,
+                "the room runs already",
+            ))
         } else if self.room_count() >= self.capacity as usize {
-            Some(codes::error(ErrorCode::NoHostAvailable, "this host holds no more rooms"))
+            Some(codes::error(
+                ErrorCode::NoHostAvailable,
+                "this host holds no more rooms",
+            ))
         } else {
             None
         };
         if error.is_some() {
-            return self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: room.0, error }));
+            return self.tell(host_to_world::Body::RoomOpened(RoomOpened {
+                room: room.0,
+                error,
+            }));
         }
-        let began = now.micros().saturating_sub(order.resume.as_ref().map_or(0, |resume| resume.now_us));
+        let began = now
+            .micros()
+            .saturating_sub(order.resume.as_ref().map_or(0, |resume| resume.now_us));
         let origin = LocalTime::from_micros(began);
-        self.pending.insert(room, Pending { order, origin, unwanted: false, late: Vec::new() });
+        self.pending.insert(
+            room,
+            Pending {
+                order,
+                origin,
+                unwanted: false,
+                late: Vec::new(),
+            },
+        );
         self.said.push_back(Said::Making(room));
     }
 
     /// A room has been made.
     pub fn finish(&mut self, now: LocalTime, id: RoomId) {
-        let Some(Pending { order, origin, unwanted, late }) = self.pending.remove(&id) else { return };
+        let Some(Pending {
+            order,
+            origin,
+            unwanted,
+            late,
+        }) = self.pending.remove(&id)
+        else {
+            return;
+        };
         match self.made(now, &order, origin) {
             Err(message) => {
                 let error = Some(codes::error(ErrorCode::ServerError, message));
-                self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: id.0, error }));
+                self.tell(host_to_world::Body::RoomOpened(RoomOpened {
+                    room: id.0,
+                    error,
+                }));
             }
             Ok(_) if unwanted => {}
             Ok(mut made) => {
-                self.tell(host_to_world::Body::RoomOpened(RoomOpened { room: id.0, error: None }));
+                self.tell(host_to_world::Body::RoomOpened(RoomOpened {
+                    room: id.0,
+                    error: None,
+                }));
                 if let Some((keeper, first)) = Keeper::of(id, &made.room).filter(|_| self.keeps) {
                     made.keeper = Some(keeper);
                     if let Some(first) = first {
@@ -464,7 +621,10 @@ impl SimHost {
     }
 
     fn made(&self, now: LocalTime, order: &OpenRoom, origin: LocalTime) -> Result<SimRoom, String> {
-        let (config, game) = self.registry.prepare(&self.header(order)).map_err(|error| error.to_string())?;
+        let (config, game) = self
+            .registry
+            .prepare(&self.header(order))
+            .map_err(|error| error.to_string())?;
         let hz = u64::from(config.tick_hz);
         let (room, origin) = match &order.resume {
             None => {
@@ -474,7 +634,10 @@ impl SimHost {
             }
             Some(resume) => {
                 let clock = || GameTime::ZERO + now.since(origin);
-                (take_up(config, game, clock, resume).map_err(|bad| bad.to_string())?, origin)
+                (
+                    take_up(config, game, clock, resume).map_err(|bad| bad.to_string())?,
+                    origin,
+                )
             }
         };
         let ticks = room.last_tick().unwrap_or_default().micros() * hz / 1_000_000;
@@ -514,34 +677,56 @@ impl SimHost {
 
     fn join(&mut self, now: LocalTime, conn: GameConn, token: &[u8]) {
         let rooms = &self.rooms;
-        let verifier = self.verifier.as_mut().expect("a host is configured before it has rooms");
-        let ticket = match verifier
-            .verify(now.micros() / 1_000_000, token, &self.address, |room| rooms.contains_key(&room))
-        {
+        let verifier = self
+            .verifier
+            .as_mut()
+            .expect("a host is configured before it has rooms");
+        let ticket = match verifier.verify(now.micros() / 1_000_000, token, &self.address, |room| {
+            rooms.contains_key(&room)
+        }) {
             Ok(ticket) => ticket,
             Err(refusal) => {
                 let error = codes::error(refusal.code(), refusal.to_string());
-                self.said
-                    .push_back(Said::Control(conn, GameToClient { body: Some(game_to_client::Body::Error(error)) }));
+                self.said.push_back(Said::Control(
+                    conn,
+                    GameToClient {
+                        body: Some(game_to_client::Body::Error(error)),
+                    },
+                ));
                 self.said.push_back(Said::Closed(conn));
                 return;
             }
         };
-        let room = self.rooms.get_mut(&ticket.room).expect("the ticket's room runs");
+        let room = self
+            .rooms
+            .get_mut(&ticket.room)
+            .expect("the ticket's room runs");
         if room.room.avatar(ticket.player).is_none() && room.seats_taken() >= room.capacity {
             return self.put_out(conn, ErrorCode::RoomFull);
         }
         self.next_client += 1;
         let client = ClientId(self.next_client);
-        room.inputs.push(Input::Join { client, player: ticket.player, name: ticket.name });
-        room.clients.insert(client, (conn, ticket.player, ticket.serial));
+        room.inputs.push(Input::Join {
+            client,
+            player: ticket.player,
+            name: ticket.name,
+        });
+        room.clients
+            .insert(client, (conn, ticket.player, ticket.serial));
         let joined = room.joined(ticket.room, now);
         self.connections.insert(conn, (ticket.room, client));
-        self.said.push_back(Said::Control(conn, GameToClient { body: Some(game_to_client::Body::Joined(joined)) }));
+        self.said.push_back(Said::Control(
+            conn,
+            GameToClient {
+                body: Some(game_to_client::Body::Joined(joined)),
+            },
+        ));
     }
 
     fn remove(&mut self, id: RoomId, player: PlayerId, reason: ErrorCode) {
-        let Some(room) = self.rooms.get_mut(&id) else { return };
+        let Some(room) = self.rooms.get_mut(&id) else {
+            return;
+        };
         room.inputs.push(Input::Remove { player });
         let gone: Vec<(ClientId, GameConn)> = room
             .clients
@@ -561,7 +746,9 @@ impl SimHost {
         if let Some(pending) = self.pending.get_mut(&id) {
             pending.unwanted = true;
         }
-        let Some(room) = self.rooms.remove(&id) else { return };
+        let Some(room) = self.rooms.remove(&id) else {
+            return;
+        };
         for (conn, ..) in room.clients.into_values() {
             self.put_out(conn, reason);
         }
@@ -580,7 +767,8 @@ impl SimHost {
     }
 
     fn tell(&mut self, body: host_to_world::Body) {
-        self.said.push_back(Said::World(HostToWorld { body: Some(body) }));
+        self.said
+            .push_back(Said::World(HostToWorld { body: Some(body) }));
     }
 }
 
@@ -592,8 +780,7 @@ impl SimRoom {
 
     /// Seats that are taken, and those of players who came since the last tick.
     pub fn seats_taken(&self) -> u32 {
-        let is_new =
-            |input: &&Input| matches!(input, Input::Join { player, .. } if self.room.avatar(*player).is_none());
+        let is_new = |input: &&Input| matches!(input, Input::Join { player, .. } if self.room.avatar(*player).is_none());
         self.room.stats().players + self.inputs.iter().filter(is_new).count() as u32
     }
 
@@ -606,7 +793,9 @@ impl SimRoom {
     fn skip_what_is_long_past(&mut self, now: LocalTime) {
         let hz = u64::from(self.room.config().tick_hz);
         let last_due = now.since(self.origin).as_micros() as u64 * hz / 1_000_000;
-        self.ticks = self.ticks.max(last_due.saturating_sub(u64::from(MOST_WAITING)));
+        self.ticks = self
+            .ticks
+            .max(last_due.saturating_sub(u64::from(MOST_WAITING)));
     }
 
     /// The connection of a client.
@@ -637,7 +826,12 @@ impl SimRoom {
 }
 
 fn out(reason: ErrorCode) -> GameToClient {
-    GameToClient { body: Some(game_to_client::Body::Out(Out { reason: reason.into(), message: codes::name(reason) })) }
+    GameToClient {
+        body: Some(game_to_client::Body::Out(Out {
+            reason: reason.into(),
+            message: codes::name(reason),
+        })),
+    }
 }
 
 /// Adds what a tick gave to a hash.
@@ -646,9 +840,15 @@ pub fn digest(now: GameTime, outputs: &[Output], hash: &mut DefaultHasher) {
     for output in outputs {
         match output {
             Output::Datagram { client, bytes } => (client, bytes).hash(hash),
-            Output::Superseded { client } | Output::Deaf { client } | Output::Elsewhere { client } => client.hash(hash),
+            Output::Superseded { client }
+            | Output::Deaf { client }
+            | Output::Elsewhere { client } => client.hash(hash),
             Output::AtGate { player, map, .. } => (player, map).hash(hash),
-            Output::Departed { player, number, carried } => (player, number, carried).hash(hash),
+            Output::Departed {
+                player,
+                number,
+                carried,
+            } => (player, number, carried).hash(hash),
             Output::Arrived { player, number } => (player, number).hash(hash),
             Output::PlayerOut { player, .. } => player.hash(hash),
             Output::Finished => {}

@@ -1,8 +1,9 @@
 //! The simulated network: what is sent at one time and when it arrives.
 //!
-//! Datagrams go through an [`Impairer`] a direction, the very one behind `--impair`. Streams are reliable and ordered:
-//! they take the path's plain delay, and what is sent while the path is cut arrives once it is whole again. Everything is
-//! decided by the seeds; what is due at the same time is handed out in the order of sending.
+//! Datagrams go through an [`Impairer`] a direction, the very one behind `--impair`. Streams are
+//! reliable and ordered: they take the path's plain delay, and what is sent while the path is cut
+//! arrives once it is whole again. Everything is decided by the seeds; what is due at the same time
+//! is handed out in the order of sending.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,13 +27,20 @@ struct Entry<T> {
 impl<T> Agenda<T> {
     /// Nothing is under way.
     pub fn new() -> Self {
-        Agenda { heap: BinaryHeap::new(), order: 0 }
+        Agenda {
+            heap: BinaryHeap::new(),
+            order: 0,
+        }
     }
 
     /// `item` arrives at `at`.
     pub fn add(&mut self, at: LocalTime, item: T) {
         self.order += 1;
-        self.heap.push(Reverse(Entry { at, order: self.order, item }));
+        self.heap.push(Reverse(Entry {
+            at,
+            order: self.order,
+            item,
+        }));
     }
 
     /// When the next thing arrives.
@@ -109,7 +117,11 @@ impl Path {
     /// When the copies of a datagram that is sent now arrive.
     pub fn datagram(&mut self, now: LocalTime, len: usize) -> Vec<LocalTime> {
         let delays: Vec<Duration> = self.impairer.pass(now, len).collect();
-        if now < self.cut_until { Vec::new() } else { delays.into_iter().map(|delay| now + delay).collect() }
+        if now < self.cut_until {
+            Vec::new()
+        } else {
+            delays.into_iter().map(|delay| now + delay).collect()
+        }
     }
 
     /// When a message arrives that is put on a stream now.

@@ -102,14 +102,18 @@ impl System {
     /// A lobby and a host with these games, and nobody there.
     pub fn new(seed: u64, registry: &Registry) -> Self {
         let mut system = Self::without_hosts(seed, registry, &LobbyConfig::default());
-        system.hosts.insert(HOST, Node::embedded(SimHost::new(registry.clone())));
-        system.lobby.handle_host_start(system.now, HOST, Origin::Embedded);
+        system
+            .hosts
+            .insert(HOST, Node::embedded(SimHost::new(registry.clone())));
+        system
+            .lobby
+            .handle_host_start(system.now, HOST, Origin::Embedded);
         system.pump();
         system
     }
 
-    /// A lobby with these games and this configuration, but for the limits of requests, and nobody there; it starts the children that it
-    /// wants.
+    /// A lobby with these games and this configuration, but for the limits of requests, and nobody
+    /// there; it starts the children that it wants.
     pub fn with_children(seed: u64, registry: &Registry, config: &LobbyConfig) -> Self {
         let mut system = Self::without_hosts(seed, registry, config);
         system.nurse();
@@ -128,13 +132,25 @@ impl System {
         let check = {
             let registry = registry.clone();
             Box::new(move |game: &str, given: &BTreeMap<String, String>| {
-                registry.check(game, given).map_err(|error| error.to_string())
+                registry
+                    .check(game, given)
+                    .map_err(|error| error.to_string())
             })
         };
-        let config =
-            LobbyConfig { requests_per_s: 1_000, request_burst: 1_000, rooms_per_minute: 1_000, ..config.clone() };
+        let config = LobbyConfig {
+            requests_per_s: 1_000,
+            request_burst: 1_000,
+            rooms_per_minute: 1_000,
+            ..config.clone()
+        };
         let children = config.children.min;
-        let lobby = Lobby::new(config, games.collect(), check, entropy, TicketSigner::from_seed(&[7; 32]));
+        let lobby = Lobby::new(
+            config,
+            games.collect(),
+            check,
+            entropy,
+            TicketSigner::from_seed(&[7; 32]),
+        );
         System {
             now: LocalTime::ZERO,
             seed,
@@ -155,14 +171,28 @@ impl System {
 
     /// A client with this name and line calls the lobby. Returns its number.
     pub fn arrive(&mut self, name: &str, impairment: &Impairment) -> usize {
-        self.arrive_with(ClientConfig { name: name.to_owned(), ..ClientConfig::default() }, impairment)
+        self.arrive_with(
+            ClientConfig {
+                name: name.to_owned(),
+                ..ClientConfig::default()
+            },
+            impairment,
+        )
     }
 
     /// The same with settings.
     pub fn arrive_with(&mut self, config: ClientConfig, impairment: &Impairment) -> usize {
         let number = self.guests.len();
-        let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(2 * number as u64);
-        let line = |seed: u64| Path::new(&Impairment { seed, ..*impairment });
+        let seed = self
+            .seed
+            .wrapping_mul(1_000_003)
+            .wrapping_add(2 * number as u64);
+        let line = |seed: u64| {
+            Path::new(&Impairment {
+                seed,
+                ..*impairment
+            })
+        };
         self.guests.push(Guest {
             client: Client::new(&ClientConfig { seed, ..config }),
             events: Vec::new(),
@@ -183,8 +213,15 @@ impl System {
     /// Makes a room of a game, starts it and lets everybody in. Returns once all are playing.
     pub fn gather(&mut self, guests: &[usize], game: &str, parameters: &[(&str, &str)]) -> RoomId {
         let (&first, others) = guests.split_first().expect("somebody makes the room");
-        self.run_until("the lobby", |system| guests.iter().all(|&guest| system.guests[guest].client.is_connected()));
-        let parameters = parameters.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        self.run_until("the lobby", |system| {
+            guests
+                .iter()
+                .all(|&guest| system.guests[guest].client.is_connected())
+        });
+        let parameters = parameters
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
         let create = CreateRoom {
             name: "room".into(),
             game: game.to_owned(),
@@ -193,13 +230,28 @@ impl System {
             ..CreateRoom::default()
         };
         self.request(first, Request::CreateRoom(create));
-        self.run_until("a room", |system| system.guests[first].client.room().is_some());
-        let room = self.guests[first].client.room().expect("it has just been made");
+        self.run_until("a room", |system| {
+            system.guests[first].client.room().is_some()
+        });
+        let room = self.guests[first]
+            .client
+            .room()
+            .expect("it has just been made");
         self.request(first, Request::StartRoom);
         for &guest in others {
-            self.request(guest, Request::JoinRoom { room, password: String::new() });
+            self.request(
+                guest,
+                Request::JoinRoom {
+                    room,
+                    password: String::new(),
+                },
+            );
         }
-        self.run_until("the game", |system| guests.iter().all(|&guest| system.guests[guest].client.avatar().is_some()));
+        self.run_until("the game", |system| {
+            guests
+                .iter()
+                .all(|&guest| system.guests[guest].client.avatar().is_some())
+        });
         room
     }
 
@@ -235,9 +287,15 @@ impl System {
 
     /// Where a room runs: at the host that the WorldServer has given it to last.
     pub fn running(&self, room: RoomId) -> Option<(HostId, &SimRoom)> {
-        let there = |(&host, node): (&HostId, &'_ Node)| (node.is_linked() && node.host.has(room)).then_some(host);
+        let there = |(&host, node): (&HostId, &'_ Node)| {
+            (node.is_linked() && node.host.has(room)).then_some(host)
+        };
         let host = self.hosts.iter().find_map(there)?;
-        self.hosts[&host].host.rooms().find(|&(id, _)| id == room).map(|(_, room)| (host, room))
+        self.hosts[&host]
+            .host
+            .rooms()
+            .find(|&(id, _)| id == room)
+            .map(|(_, room)| (host, room))
     }
 
     /// The room's time now.
@@ -251,16 +309,23 @@ impl System {
         Some((&room.recording, room.outputs.finish()))
     }
 
-    /// Forgets a room's recording and the events of all guests, which nothing else bounds: for long runs.
+    /// Forgets a room's recording and the events of all guests, which nothing else bounds: for long
+    /// runs.
     pub fn forget_what_was_said(&mut self, room: RoomId) {
-        self.hosts.values_mut().for_each(|node| node.host.forget_recording(room));
-        self.guests.iter_mut().for_each(|guest| guest.events.clear());
+        self.hosts
+            .values_mut()
+            .for_each(|node| node.host.forget_recording(room));
+        self.guests
+            .iter_mut()
+            .for_each(|guest| guest.events.clear());
     }
 
     /// The guest behind a client of a room.
     pub fn guest_of(&self, room: RoomId, client: ClientId) -> Option<usize> {
         let (_, room) = self.running(room)?;
-        self.games.get(&room.connection(client)?).map(|&(guest, _)| guest)
+        self.games
+            .get(&room.connection(client)?)
+            .map(|&(guest, _)| guest)
     }
 
     /// A hash over everything that was delivered so far, and when.
@@ -270,7 +335,9 @@ impl System {
 
     /// How much the oracles have looked at: pairs, and those that were followed.
     pub fn looked_at(&self) -> (u64, u64) {
-        self.oracles.values().fold((0, 0), |sum, oracle| (sum.0 + oracle.checked, sum.1 + oracle.followed))
+        self.oracles.values().fold((0, 0), |sum, oracle| {
+            (sum.0 + oracle.checked, sum.1 + oracle.followed)
+        })
     }
 
     /// What clients of a room know of poses, and the truth.
@@ -282,7 +349,9 @@ impl System {
     /// A request to the lobby.
     pub fn request(&mut self, guest: usize, request: Request) {
         self.with(guest, |client, now| {
-            client.request(now, request).expect("the lobby takes requests");
+            client
+                .request(now, request)
+                .expect("the lobby takes requests");
         });
     }
 
@@ -303,7 +372,10 @@ impl System {
     pub fn impair(&mut self, guest: usize, impairment: &Impairment) {
         let guest = &mut self.guests[guest];
         guest.up.impair(impairment);
-        guest.down.impair(&Impairment { seed: impairment.seed ^ 1, ..*impairment });
+        guest.down.impair(&Impairment {
+            seed: impairment.seed ^ 1,
+            ..*impairment
+        });
     }
 
     /// Nothing gets through a client's line for so long; QUIC does not give up in that time.
@@ -316,8 +388,11 @@ impl System {
     /// Both connections of a client break, and both ends notice.
     pub fn drop_connections(&mut self, guest: usize) {
         if let Some(conn) = self.guests[guest].world.take() {
-            self.agenda.add(self.now, Parcel::WorldGone { conn, quit: false });
-            self.with(guest, |client, now| client.handle_world_closed(now, Ending::Broken("cut".into())));
+            self.agenda
+                .add(self.now, Parcel::WorldGone { conn, quit: false });
+            self.with(guest, |client, now| {
+                client.handle_world_closed(now, Ending::Broken("cut".into()))
+            });
         }
         self.drop_game(guest);
     }
@@ -326,15 +401,23 @@ impl System {
     pub fn drop_game(&mut self, guest: usize) {
         if let Some(conn) = self.guests[guest].game.take() {
             self.agenda.add(self.now, Parcel::GameGone { conn });
-            self.with(guest, |client, now| client.handle_game_closed(now, Ending::Broken("cut".into())));
+            self.with(guest, |client, now| {
+                client.handle_game_closed(now, Ending::Broken("cut".into()))
+            });
         }
     }
 
     /// The process of a client dies: its connections go with it, and it does nothing any more.
     pub fn kill(&mut self, guest: usize) {
         for parcel in [
-            self.guests[guest].world.take().map(|conn| Parcel::WorldGone { conn, quit: false }),
-            self.guests[guest].game.take().map(|conn| Parcel::GameGone { conn }),
+            self.guests[guest]
+                .world
+                .take()
+                .map(|conn| Parcel::WorldGone { conn, quit: false }),
+            self.guests[guest]
+                .game
+                .take()
+                .map(|conn| Parcel::GameGone { conn }),
         ]
         .into_iter()
         .flatten()
@@ -355,15 +438,25 @@ impl System {
     pub fn run_until(&mut self, what: &str, mut is_so: impl FnMut(&System) -> bool) {
         let until = self.now + Duration::from_mins(1);
         while !is_so(self) {
-            assert!(self.step(until), "seed {}: no {what} within a minute of {:?}", self.seed, self.now);
+            assert!(
+                self.step(until),
+                "seed {}: no {what} within a minute of {:?}",
+                self.seed,
+                self.now
+            );
         }
     }
 
     /// Does the next thing that is due by `until`; false if there is none.
     fn step(&mut self, until: LocalTime) -> bool {
         let tick = self.next_tick();
-        let due = [self.agenda.next(), self.lobby.next_deadline(), tick].into_iter().flatten().min();
-        let Some(due) = due.filter(|&due| due <= until) else { return false };
+        let due = [self.agenda.next(), self.lobby.next_deadline(), tick]
+            .into_iter()
+            .flatten()
+            .min();
+        let Some(due) = due.filter(|&due| due <= until) else {
+            return false;
+        };
         self.now = self.now.max(due);
         if let Some((_, parcel)) = self.agenda.take(self.now) {
             self.deliver(parcel);
@@ -377,13 +470,20 @@ impl System {
     }
 
     fn next_tick(&self) -> Option<LocalTime> {
-        self.hosts.values().filter(|node| node.is_awake()).filter_map(|node| node.host.next_tick()).min()
+        self.hosts
+            .values()
+            .filter(|node| node.is_awake())
+            .filter_map(|node| node.host.next_tick())
+            .min()
     }
 
     fn tick(&mut self) {
         for id in self.hosts.keys().copied().collect::<Vec<_>>() {
             if self.hosts[&id].is_awake()
-                && self.hosts[&id].host.next_tick().is_some_and(|tick| tick <= self.now)
+                && self.hosts[&id]
+                    .host
+                    .next_tick()
+                    .is_some_and(|tick| tick <= self.now)
                 && !self.ends_by_itself(id)
             {
                 let node = self.hosts.get_mut(&id).expect("it is awake");
@@ -396,7 +496,11 @@ impl System {
     fn check(&mut self, host: HostId, ticked: &[RoomId]) {
         // What is watched is what clients show; where nobody does, nobody looks.
         let is_watched = self.guests.iter().any(|guest| guest.is_watched);
-        for (id, room) in self.hosts[&host].host.rooms().filter(|(id, _)| is_watched && ticked.contains(id)) {
+        for (id, room) in self.hosts[&host]
+            .host
+            .rooms()
+            .filter(|(id, _)| is_watched && ticked.contains(id))
+        {
             let oracle = self.oracles.entry((host, id)).or_default();
             let interest = oracle.check(&room.room);
             let poses = self.poses.entry((host, id)).or_default();
@@ -405,10 +509,13 @@ impl System {
                 let (guest, _) = self.games.get(&room.connection(viewer.client)?)?;
                 Some((viewer, &self.guests[*guest]))
             });
-            let problem = guests.filter(|(_, guest)| guest.is_watched).find_map(|(viewer, guest)| {
-                poses.note_told(&room.room, viewer);
-                poses.check(viewer.client, &guest.client).err()
-            });
+            let problem =
+                guests
+                    .filter(|(_, guest)| guest.is_watched)
+                    .find_map(|(viewer, guest)| {
+                        poses.note_told(&room.room, viewer);
+                        poses.check(viewer.client, &guest.client).err()
+                    });
             if let Some(problem) = interest.err().or(problem) {
                 panic!("seed {}, {id:?}, at {:?}: {problem}", self.seed, self.now);
             }
@@ -421,7 +528,8 @@ impl System {
         match parcel {
             Parcel::WorldOpen { conn } => {
                 let guest = self.worlds[&conn];
-                self.lobby.handle_connect(now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
+                self.lobby
+                    .handle_connect(now, conn, IpAddr::V4(Ipv4Addr::LOCALHOST));
                 let at = self.guests[guest].down.stream(now);
                 self.agenda.add(at, Parcel::WorldOpened { guest, conn });
             }
@@ -433,8 +541,11 @@ impl System {
             Parcel::ToLobby { conn, frame } => self.lobby.handle_frame(now, conn, &frame),
             Parcel::FromLobby { conn, frame } => {
                 if let Some(guest) = self.listening(conn) {
-                    let message = WorldToClient::decode(&frame[..]).expect("the lobby's own message");
-                    self.with(guest, |client, now| client.handle_world_message(now, message));
+                    let message =
+                        WorldToClient::decode(&frame[..]).expect("the lobby's own message");
+                    self.with(guest, |client, now| {
+                        client.handle_world_message(now, message)
+                    });
                 }
             }
             Parcel::WorldGone { conn, quit: true } => self.lobby.handle_quit(now, conn),
@@ -442,7 +553,9 @@ impl System {
             Parcel::WorldClosed { conn, message } => {
                 if let Some(guest) = self.listening(conn) {
                     self.guests[guest].world = None;
-                    self.with(guest, |client, now| client.handle_world_closed(now, Ending::Broken(message)));
+                    self.with(guest, |client, now| {
+                        client.handle_world_closed(now, Ending::Broken(message))
+                    });
                 }
             }
             Parcel::GameOpened { guest, conn } => {
@@ -455,7 +568,9 @@ impl System {
                 if let Some(guest) = self.playing(conn) {
                     let message = GameToClient::decode(&frame[..]).expect("the host's own message");
                     self.check_owner(conn, guest, message.body.as_ref());
-                    self.with(guest, |client, now| client.handle_game_message(now, message));
+                    self.with(guest, |client, now| {
+                        client.handle_game_message(now, message)
+                    });
                 }
             }
             Parcel::GameGone { conn } => self.call_host(conn, ToHost::Gone),
@@ -495,11 +610,18 @@ impl System {
         while let Some(event) = guest_ref.client.poll_event() {
             guest_ref.events.push(event);
         }
-        let wake = guest_ref.client.next_deadline().map(|deadline| self.now + deadline.since(local));
-        if let Some(wake) = wake.filter(|&wake| guest_ref.wake.is_none_or(|earlier| wake < earlier)) {
+        let wake = guest_ref
+            .client
+            .next_deadline()
+            .map(|deadline| self.now + deadline.since(local));
+        if let Some(wake) = wake.filter(|&wake| guest_ref.wake.is_none_or(|earlier| wake < earlier))
+        {
             guest_ref.wake = Some(wake);
             // What is overdue is done a moment later, so that time goes on.
-            self.agenda.add(wake.max(self.now + Duration::from_micros(100)), Parcel::Wake { guest });
+            self.agenda.add(
+                wake.max(self.now + Duration::from_micros(100)),
+                Parcel::Wake { guest },
+            );
         }
     }
 
@@ -512,17 +634,20 @@ impl System {
                 let conn = ConnId(self.next_conn);
                 guest.world = Some(conn);
                 self.worlds.insert(conn, number);
-                self.agenda.add(guest.up.stream(now), Parcel::WorldOpen { conn });
+                self.agenda
+                    .add(guest.up.stream(now), Parcel::WorldOpen { conn });
             }
             ClientOutput::World(message) => {
                 if let Some(conn) = guest.world {
                     let frame = ClientToWorld::encode_to_vec(&message);
-                    self.agenda.add(guest.up.stream(now), Parcel::ToLobby { conn, frame });
+                    self.agenda
+                        .add(guest.up.stream(now), Parcel::ToLobby { conn, frame });
                 }
             }
             ClientOutput::CloseWorld => {
                 if let Some(conn) = guest.world.take() {
-                    self.agenda.add(guest.up.stream(now), Parcel::WorldGone { conn, quit: true });
+                    self.agenda
+                        .add(guest.up.stream(now), Parcel::WorldGone { conn, quit: true });
                 }
             }
             ClientOutput::ConnectGame { address, .. } => {
@@ -530,41 +655,71 @@ impl System {
                 let conn = self.next_conn;
                 guest.game = Some(conn);
                 let there = guest.up.stream(now);
-                let called = self.hosts.iter().find(|(_, node)| node.host.address() == address);
+                let called = self
+                    .hosts
+                    .iter()
+                    .find(|(_, node)| node.host.address() == address);
                 match called {
                     Some((&host, node)) => {
                         self.games.insert(conn, (number, host));
                         if node.is_embedded() {
-                            self.agenda.add(guest.down.stream(there), Parcel::GameOpened { guest: number, conn });
+                            self.agenda.add(
+                                guest.down.stream(there),
+                                Parcel::GameOpened {
+                                    guest: number,
+                                    conn,
+                                },
+                            );
                         } else {
-                            self.agenda
-                                .add(there, Parcel::OfHost { host, what: OfHost::Called { guest: number, conn } });
+                            self.agenda.add(
+                                there,
+                                Parcel::OfHost {
+                                    host,
+                                    what: OfHost::Called {
+                                        guest: number,
+                                        conn,
+                                    },
+                                },
+                            );
                         }
                     }
                     // Nobody is there any more.
                     None => _ = self.games.insert(conn, (number, HostId(0))),
                 }
                 if called.is_none_or(|(_, node)| !node.is_embedded()) {
-                    self.agenda
-                        .add(now + NO_ANSWER, Parcel::OfHost { host: HostId(0), what: OfHost::NoAnswer { conn } });
+                    self.agenda.add(
+                        now + NO_ANSWER,
+                        Parcel::OfHost {
+                            host: HostId(0),
+                            what: OfHost::NoAnswer { conn },
+                        },
+                    );
                 }
             }
             ClientOutput::Game(message) => {
                 if let Some(conn) = guest.game {
                     let frame = ClientToGame::encode_to_vec(&message);
-                    self.agenda.add(guest.up.stream(now), Parcel::ToHost { conn, frame });
+                    self.agenda
+                        .add(guest.up.stream(now), Parcel::ToHost { conn, frame });
                 }
             }
             ClientOutput::CloseGame => {
                 if let Some(conn) = guest.game.take() {
-                    self.agenda.add(guest.up.stream(now), Parcel::GameGone { conn });
+                    self.agenda
+                        .add(guest.up.stream(now), Parcel::GameGone { conn });
                 }
             }
             ClientOutput::Datagram(bytes) => {
                 guest.bytes.1 += bytes.len() as u64;
                 let Some(conn) = guest.game else { return };
                 for at in guest.up.datagram(now, bytes.len()) {
-                    self.agenda.add(at, Parcel::Up { conn, bytes: bytes.clone() });
+                    self.agenda.add(
+                        at,
+                        Parcel::Up {
+                            conn,
+                            bytes: bytes.clone(),
+                        },
+                    );
                 }
             }
         }
@@ -595,7 +750,8 @@ impl System {
             Output::Close { conn, message, .. } => {
                 let at = self.guests[self.worlds[&conn]].down.stream(self.now);
                 self.agenda.add(at, Parcel::WorldClosed { conn, message });
-                self.agenda.add(self.now, Parcel::WorldGone { conn, quit: false });
+                self.agenda
+                    .add(self.now, Parcel::WorldGone { conn, quit: false });
             }
             Output::Host { host, message } => self.tell_host(host, message),
             Output::Forsake { host } => self.cut_link(host),
@@ -615,7 +771,9 @@ impl System {
     }
 
     fn poll_hosts(&mut self) -> Option<(HostId, Said)> {
-        self.hosts.iter_mut().find_map(|(&host, node)| node.host.poll().map(|said| (host, said)))
+        self.hosts
+            .iter_mut()
+            .find_map(|(&host, node)| node.host.poll().map(|said| (host, said)))
     }
 
     fn carry_host(&mut self, host: HostId, said: Said) {
@@ -627,7 +785,13 @@ impl System {
             Said::World(_) | Said::Datagram(..) => self.put_in_row(host, said),
             Said::Making(room) => {
                 let at = self.now + self.fleet.way_of_making();
-                self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Made { room } });
+                self.agenda.add(
+                    at,
+                    Parcel::OfHost {
+                        host,
+                        what: OfHost::Made { room },
+                    },
+                );
             }
             Said::Control(..) | Said::Closed(_) => self.carry_said(host, said),
         }
@@ -640,7 +804,13 @@ impl System {
             Said::World(message) => self.lobby.handle_host(now, host, message),
             Said::Control(conn, message) => {
                 let at = self.guests[self.games[&conn].0].down.stream(now);
-                self.agenda.add(at, Parcel::FromHost { conn, frame: message.encode_to_vec() });
+                self.agenda.add(
+                    at,
+                    Parcel::FromHost {
+                        conn,
+                        frame: message.encode_to_vec(),
+                    },
+                );
             }
             Said::Datagram(conn, bytes) => {
                 let guest = &mut self.guests[self.games[&conn].0];
@@ -649,7 +819,13 @@ impl System {
                     sent_to.push((now, bytes.clone()));
                 }
                 for at in guest.down.datagram(now, bytes.len()) {
-                    self.agenda.add(at, Parcel::Down { conn, bytes: bytes.clone() });
+                    self.agenda.add(
+                        at,
+                        Parcel::Down {
+                            conn,
+                            bytes: bytes.clone(),
+                        },
+                    );
                 }
             }
             Said::Closed(conn) => {
@@ -661,12 +837,18 @@ impl System {
 
     /// The client that still listens to a lobby connection.
     fn listening(&self, conn: ConnId) -> Option<usize> {
-        self.worlds.get(&conn).copied().filter(|&guest| self.guests[guest].world == Some(conn))
+        self.worlds
+            .get(&conn)
+            .copied()
+            .filter(|&guest| self.guests[guest].world == Some(conn))
     }
 
     /// The client that still listens to a game connection.
     fn playing(&self, conn: GameConn) -> Option<usize> {
-        self.games.get(&conn).map(|&(guest, _)| guest).filter(|&guest| self.guests[guest].game == Some(conn))
+        self.games
+            .get(&conn)
+            .map(|&(guest, _)| guest)
+            .filter(|&guest| self.guests[guest].game == Some(conn))
     }
 
     fn hash(&mut self, parcel: &Parcel) {

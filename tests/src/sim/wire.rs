@@ -1,15 +1,16 @@
 //! What went over the simulated wire, counted by somebody who knows nothing of links and budgets.
 //!
-//! Datagrams as a host gave them to the network, with their times, go in; rates come out. Units: bytes, with what the layers
-//! below add to each datagram.
+//! Datagrams as a host gave them to the network, with their times, go in; rates come out. Units:
+//! bytes, with what the layers below add to each datagram.
 
 use std::time::Duration;
 
 use ambit_proto::time::LocalTime;
 use bytes::Bytes;
 
-/// IPv4 and UDP (28), and of QUIC a short header with an 8-byte connection id, a packet number, a frame's type and length, and the
-/// seal (1 + 8 + 2 + 3 + 16, less what varies): what a datagram takes beside its bytes.
+/// IPv4 and UDP (28), and of QUIC a short header with an 8-byte connection id, a packet number, a
+/// frame's type and length, and the seal (1 + 8 + 2 + 3 + 16, less what varies): what a datagram
+/// takes beside its bytes.
 pub const OVERHEAD_BYTES: u64 = 28 + 25;
 
 /// The most bytes that were sent within any second.
@@ -42,7 +43,10 @@ mod tests {
     #[test]
     fn a_second_that_begins_anywhere_is_counted() {
         let sent = |times: &[u64]| -> Vec<(LocalTime, Bytes)> {
-            times.iter().map(|&ms| (LocalTime::from_millis(ms), Bytes::from_static(&[0; 47]))).collect()
+            times
+                .iter()
+                .map(|&ms| (LocalTime::from_millis(ms), Bytes::from_static(&[0; 47])))
+                .collect()
         };
         assert_eq!(most_in_a_second(&sent(&[])), 0);
         assert_eq!(most_in_a_second(&sent(&[0, 999, 1_000, 1_001, 2_000])), 300);

@@ -1,15 +1,15 @@
 //! Bad peers: each gets a clear error or a closed connection, and costs nobody else anything.
 //!
-//! Beside every bad peer a well-behaved console walks about in a room; at the end it must not have noticed anything, and
-//! the server must not have kept anything of the bad ones.
+//! Beside every bad peer a well-behaved console walks about in a room; at the end it must not have
+//! noticed anything, and the server must not have kept anything of the bad ones.
 
 use std::net::SocketAddr;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::game::game_to_client;
 use ambit_proto::control::world::{
-    ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, Say, StartRoom, Ticket, client_to_world as ask,
-    world_to_client as answer,
+    ClientToWorld, CreateRoom, Hello, JoinRoom, LeaveRoom, ListRooms, Say, StartRoom, Ticket,
+    client_to_world as ask, world_to_client as answer,
 };
 use ambit_proto::frame::encode_frame;
 use ambit_proto::message::{Action, Command, Notice};
@@ -22,10 +22,21 @@ use anyhow::Result;
 fn another_protocol_version_gets_a_clear_answer() -> Result<()> {
     beside_a_console("version", async |server| {
         let mut raw = Raw::connect(server, ALPN_WORLD).await?;
-        let answer = raw.ask(ask::Body::Hello(Hello { version: 99, ..Hello::default() })).await?;
-        let Some(answer::Body::Error(error)) = answer.body else { panic!("{answer:?}") };
+        let answer = raw
+            .ask(ask::Body::Hello(Hello {
+                version: 99,
+                ..Hello::default()
+            }))
+            .await?;
+        let Some(answer::Body::Error(error)) = answer.body else {
+            panic!("{answer:?}")
+        };
         assert_eq!(error.code(), ErrorCode::VersionMismatch);
-        assert!(error.message.contains("99") && error.message.contains('2'), "{}", error.message);
+        assert!(
+            error.message.contains("99") && error.message.contains('2'),
+            "{}",
+            error.message
+        );
         raw.closed().await?;
         Ok(())
     })
@@ -84,16 +95,35 @@ fn unknown_messages_and_requests_out_of_state_are_answered_by_name() -> Result<(
         assert_eq!(code(early.body.as_ref()), Some(ErrorCode::OutOfState));
         raw.hello("odd").await?;
         // Field 99 of `ClientToWorld` does not exist.
-        raw.write(&encode_frame(&ClientToWorld { request: 900, body: None })).await?;
+        raw.write(&encode_frame(&ClientToWorld {
+            request: 900,
+            body: None,
+        }))
+        .await?;
         let unknown = raw.find(|body| code(Some(&body))).await?;
         assert_eq!(unknown, ErrorCode::UnknownMessage);
         let start = raw.ask(ask::Body::StartRoom(StartRoom {})).await?;
         assert_eq!(code(start.body.as_ref()), Some(ErrorCode::NotInRoom));
-        let join = raw.ask(ask::Body::JoinRoom(JoinRoom { room: 4_711, ..JoinRoom::default() })).await?;
+        let join = raw
+            .ask(ask::Body::JoinRoom(JoinRoom {
+                room: 4_711,
+                ..JoinRoom::default()
+            }))
+            .await?;
         assert_eq!(code(join.body.as_ref()), Some(ErrorCode::NoSuchRoom));
-        let long = raw.ask(ask::Body::Say(Say { text: "x".repeat(5_000), ..Say::default() })).await?;
+        let long = raw
+            .ask(ask::Body::Say(Say {
+                text: "x".repeat(5_000),
+                ..Say::default()
+            }))
+            .await?;
         assert_eq!(code(long.body.as_ref()), Some(ErrorCode::BadText));
-        let bell = raw.ask(ask::Body::Say(Say { text: "\u{7}".to_owned(), ..Say::default() })).await?;
+        let bell = raw
+            .ask(ask::Body::Say(Say {
+                text: "\u{7}".to_owned(),
+                ..Say::default()
+            }))
+            .await?;
         assert_eq!(code(bell.body.as_ref()), Some(ErrorCode::BadText));
         let again = raw.hello("odd").await?;
         assert_eq!(code(Some(&again)), Some(ErrorCode::OutOfState));
@@ -106,13 +136,18 @@ fn whoever_asks_too_often_is_told_and_then_closed() -> Result<()> {
     beside_a_console("often", async |server| {
         let mut raw = Raw::connect(server, ALPN_WORLD).await?;
         raw.hello("eager").await?;
-        let request = ClientToWorld { request: 77, body: Some(ask::Body::ListRooms(ListRooms::default())) };
+        let request = ClientToWorld {
+            request: 77,
+            body: Some(ask::Body::ListRooms(ListRooms::default())),
+        };
         for _ in 0..600 {
             if raw.write(&encode_frame(&request)).await.is_err() {
                 break;
             }
         }
-        let limited = raw.find(|body| code(Some(&body)).filter(|&code| code == ErrorCode::RateLimited)).await?;
+        let limited = raw
+            .find(|body| code(Some(&body)).filter(|&code| code == ErrorCode::RateLimited))
+            .await?;
         assert_eq!(limited, ErrorCode::RateLimited);
         raw.closed().await?;
         Ok(())
@@ -124,7 +159,8 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
     beside_a_console("deaf", async |server| {
         let mut raw = Raw::connect(server, ALPN_WORLD).await?;
         raw.hello("deaf").await?;
-        raw.ask(ask::Body::ListRooms(ListRooms { subscribe: true })).await?;
+        raw.ask(ask::Body::ListRooms(ListRooms { subscribe: true }))
+            .await?;
         // Others chat; the deaf one reads nothing and its queue runs full.
         let mut talkers = Vec::new();
         for number in 0..8 {
@@ -135,7 +171,12 @@ fn a_client_that_never_reads_is_closed() -> Result<()> {
         let deaf = raw.connection.clone();
         while deaf.close_reason().is_none() {
             for talker in &mut talkers {
-                talker.ask(ask::Body::Say(Say { text: "words ".repeat(80), ..Say::default() })).await?;
+                talker
+                    .ask(ask::Body::Say(Say {
+                        text: "words ".repeat(80),
+                        ..Say::default()
+                    }))
+                    .await?;
             }
         }
         Ok(())
@@ -152,14 +193,24 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         let ticket = ticket(&mut raw, "mine").await?;
         let good = ticket.ticket.clone();
 
-        assert_eq!(refusal(server, b"nothing of the kind".to_vec()).await?, ErrorCode::BadTicket);
+        assert_eq!(
+            refusal(server, b"nothing of the kind".to_vec()).await?,
+            ErrorCode::BadTicket
+        );
         for position in [0, good.len() / 2, good.len() - 1] {
             let mut forged = good.clone();
             forged[position] ^= 1;
-            assert_eq!(refusal(server, forged).await?, ErrorCode::BadTicket, "byte {position}");
+            assert_eq!(
+                refusal(server, forged).await?,
+                ErrorCode::BadTicket,
+                "byte {position}"
+            );
         }
         let mut first = Raw::connect(server, ALPN_GAME).await?;
-        assert!(matches!(first.join(good.clone()).await?, game_to_client::Body::Joined(_)));
+        assert!(matches!(
+            first.join(good.clone()).await?,
+            game_to_client::Body::Joined(_)
+        ));
         assert_eq!(refusal(server, good).await?, ErrorCode::TicketUsed);
 
         // Good where it was made: another server has another signer.
@@ -174,22 +225,37 @@ fn forged_foreign_and_reused_tickets_are_refused() -> Result<()> {
         let mut brief = Raw::connect(server, ALPN_WORLD).await?;
         brief.hello("brief").await?;
         let gone = self::ticket(&mut brief, "shortlived").await?;
-        whole.await_metrics("the third room", |metrics| metrics["ambit_host_rooms"] == 3.0)?;
+        whole.await_metrics("the third room", |metrics| {
+            metrics["ambit_host_rooms"] == 3.0
+        })?;
         brief.ask(ask::Body::LeaveRoom(LeaveRoom {})).await?;
-        whole.await_metrics("the end of the third room", |metrics| metrics["ambit_host_rooms"] == 2.0)?;
+        whole.await_metrics("the end of the third room", |metrics| {
+            metrics["ambit_host_rooms"] == 2.0
+        })?;
         assert_eq!(refusal(server, gone.ticket).await?, ErrorCode::BadTicket);
 
         let refused = |metrics: &Metrics| -> Vec<(String, f64)> {
             let series = metrics.iter().filter_map(|(series, &count)| {
-                let reason = series.strip_prefix("ambit_tickets_refused_total{reason=\"")?.strip_suffix("\"}")?;
+                let reason = series
+                    .strip_prefix("ambit_tickets_refused_total{reason=\"")?
+                    .strip_suffix("\"}")?;
                 Some((reason.to_owned(), count))
             });
             series.collect()
         };
-        let told = |metrics: &Metrics| refused(metrics).iter().map(|(_, count)| count).sum::<f64>() >= 7.0;
+        let told =
+            |metrics: &Metrics| refused(metrics).iter().map(|(_, count)| count).sum::<f64>() >= 7.0;
         let metrics = whole.await_metrics("seven refused tickets", told)?;
-        let expected = [("foreign", 1.0), ("forged", 4.0), ("malformed", 1.0), ("used", 1.0)];
-        assert_eq!(refused(&metrics), expected.map(|(reason, count)| (reason.to_owned(), count)));
+        let expected = [
+            ("foreign", 1.0),
+            ("forged", 4.0),
+            ("malformed", 1.0),
+            ("used", 1.0),
+        ];
+        assert_eq!(
+            refused(&metrics),
+            expected.map(|(reason, count)| (reason.to_owned(), count))
+        );
         Ok(())
     })
 }
@@ -201,7 +267,10 @@ fn nonsense_in_datagrams_changes_nothing() -> Result<()> {
         lobby.hello("noise").await?;
         let ticket = ticket(&mut lobby, "noisy").await?;
         let mut game = Raw::connect(server, ALPN_GAME).await?;
-        assert!(matches!(game.join(ticket.ticket.clone()).await?, game_to_client::Body::Joined(_)));
+        assert!(matches!(
+            game.join(ticket.ticket.clone()).await?,
+            game_to_client::Body::Joined(_)
+        ));
         let mut rng = fastrand::Rng::with_seed(3);
         for _ in 0..2_000 {
             let bytes: Vec<u8> = (0..rng.usize(0..1_100)).map(|_| rng.u8(..)).collect();
@@ -222,15 +291,28 @@ fn positions_that_are_no_positions_are_refused() -> Result<()> {
         lobby.hello("lost").await?;
         let ticket = ticket(&mut lobby, "nowhere").await?;
         let mut game = Raw::connect(server, ALPN_GAME).await?;
-        assert!(matches!(game.join(ticket.ticket.clone()).await?, game_to_client::Body::Joined(_)));
+        assert!(matches!(
+            game.join(ticket.ticket.clone()).await?,
+            game_to_client::Body::Joined(_)
+        ));
         let mut link = Link::new(LinkConfig::default());
         let mut clock = 0;
-        let places =
-            [(f32::NAN, 5.0), (f32::INFINITY, 5.0), (5.0, f32::NEG_INFINITY), (-1.0, 5.0), (5.0, 1e30), (200.5, 5.0)];
+        let places = [
+            (f32::NAN, 5.0),
+            (f32::INFINITY, 5.0),
+            (5.0, f32::NEG_INFINITY),
+            (-1.0, 5.0),
+            (5.0, 1e30),
+            (200.5, 5.0),
+        ];
         for (number, (x, y)) in places.into_iter().enumerate() {
-            let mut command = Command { number: number as u32, action: Action::Move { x, y } };
+            let mut command = Command {
+                number: number as u32,
+                action: Action::Move { x, y },
+            };
             let bytes = ambit_proto::wire::encode(&mut command);
-            link.send_reliable(LocalTime::from_millis(clock), bytes.into(), None).expect("room in the queue");
+            link.send_reliable(LocalTime::from_millis(clock), bytes.into(), None)
+                .expect("room in the queue");
         }
         let mut refused = std::collections::BTreeSet::new();
         while refused.len() < places.len() {
@@ -280,7 +362,9 @@ fn a_crowd_that_says_nothing_keeps_nobody_out() -> Result<()> {
         for connection in silent {
             connection.closed().await;
         }
-        server.await_metrics("the console alone", |metrics| metrics["ambit_connections"] == 1.0)?;
+        server.await_metrics("the console alone", |metrics| {
+            metrics["ambit_connections"] == 1.0
+        })?;
         Ok(())
     })
 }
@@ -291,19 +375,33 @@ fn a_client_that_shouts_and_never_listens_only_hurts_itself() -> Result<()> {
         let mut lobby = Raw::connect(server.world, ALPN_WORLD).await?;
         lobby.hello("loud").await?;
         // Into the console's room, the first of its server.
-        let join = ask::Body::JoinRoom(JoinRoom { room: 1, ..JoinRoom::default() });
+        let join = ask::Body::JoinRoom(JoinRoom {
+            room: 1,
+            ..JoinRoom::default()
+        });
         let ticket = ticket_by(&mut lobby, join).await?;
         let mut game = Raw::connect(server.world, ALPN_GAME).await?;
-        assert!(matches!(game.join(ticket.ticket).await?, game_to_client::Body::Joined(_)));
+        assert!(matches!(
+            game.join(ticket.ticket).await?,
+            game_to_client::Body::Joined(_)
+        ));
         // From here on neither its datagrams nor its control stream are read.
         for number in 0..20_000_u32 {
-            game.connection.send_datagram_wait(number.to_be_bytes().to_vec().into()).await?;
+            game.connection
+                .send_datagram_wait(number.to_be_bytes().to_vec().into())
+                .await?;
         }
         let dropped = "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"}";
         let metrics = server.await_metrics("the drops", |metrics| metrics[dropped] > 0.0)?;
         let resident_kib = server.resident_kib()?;
-        println!("{} of 20,000 datagrams dropped, the server holds {resident_kib} KiB", metrics[dropped]);
-        assert!(resident_kib < 400 << 10, "the server holds {resident_kib} KiB");
+        println!(
+            "{} of 20,000 datagrams dropped, the server holds {resident_kib} KiB",
+            metrics[dropped]
+        );
+        assert!(
+            resident_kib < 400 << 10,
+            "the server holds {resident_kib} KiB"
+        );
         Ok(())
     })
 }
@@ -314,10 +412,14 @@ fn visit(world: SocketAddr) -> Result<()> {
     let mut bob = Console::start(&scratch, world, "bob", &[])?;
     bob.ask("create another game=field npcs=0", "created")?;
     bob.ask("start", "started")?;
-    let own = bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    let own = bob.wait_until("his avatar", |event| {
+        event["ev"] == "enter" && event["own"] == true
+    })?;
     bob.type_in("watch on")?;
     bob.type_in("move 110 110")?;
-    bob.wait_until("his first steps", |event| event["ev"] == "update" && event["id"] == own["id"])?;
+    bob.wait_until("his first steps", |event| {
+        event["ev"] == "update" && event["id"] == own["id"]
+    })?;
     assert_eq!(bob.quit()?.0, 0);
     Ok(())
 }
@@ -334,43 +436,76 @@ fn beside_a_console_of(name: &str, bad: impl AsyncFnOnce(&Server) -> Result<()>)
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     ann.ask("create quiet game=field npcs=5", "created")?;
     ann.ask("start", "started")?;
-    ann.wait_until("her avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    ann.wait_until("her avatar", |event| {
+        event["ev"] == "enter" && event["own"] == true
+    })?;
     ann.type_in("move 110 110")?;
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(bad(&server))?;
     runtime.shutdown_background();
 
     ann.type_in("move 100 100")?;
     let stats = ann.ask("stats", "stats")?;
-    let noticed = ann.events.iter().find(|event| ["error", "left"].contains(&event["ev"].as_str().unwrap_or_default()));
+    let noticed = ann
+        .events
+        .iter()
+        .find(|event| ["error", "left"].contains(&event["ev"].as_str().unwrap_or_default()));
     assert_eq!(noticed, None, "{stats}");
     let log = server.log();
-    assert!(!log.iter().any(|line| line.contains("ERROR") || line.contains("panicked")), "{log:#?}");
+    assert!(
+        !log.iter()
+            .any(|line| line.contains("ERROR") || line.contains("panicked")),
+        "{log:#?}"
+    );
     assert_eq!(ann.quit()?.0, 0);
     // What the bad ones held is given back.
-    server.await_metrics("the end of all connections", |metrics| metrics["ambit_connections"] == 0.0)?;
+    server.await_metrics("the end of all connections", |metrics| {
+        metrics["ambit_connections"] == 0.0
+    })?;
     Ok(())
 }
 
 /// Makes a room, starts it and gets a ticket for it.
 async fn ticket(raw: &mut Raw, room: &str) -> Result<Ticket> {
-    let create =
-        CreateRoom { name: room.to_owned(), game: "field".to_owned(), key: vec![7; 16], ..CreateRoom::default() };
+    let create = CreateRoom {
+        name: room.to_owned(),
+        game: "field".to_owned(),
+        key: vec![7; 16],
+        ..CreateRoom::default()
+    };
     let created = raw.ask(ask::Body::CreateRoom(create)).await?;
-    assert!(matches!(created.body, Some(answer::Body::RoomCreated(_))), "{created:?}");
+    assert!(
+        matches!(created.body, Some(answer::Body::RoomCreated(_))),
+        "{created:?}"
+    );
     ticket_by(raw, ask::Body::StartRoom(StartRoom {})).await
 }
 
 /// Asks for what brings a ticket.
 async fn ticket_by(raw: &mut Raw, body: ask::Body) -> Result<Ticket> {
-    raw.write(&encode_frame(&ClientToWorld { request: 1_000, body: Some(body) })).await?;
-    raw.find(|body| if let answer::Body::Ticket(ticket) = body { Some(ticket) } else { None }).await
+    raw.write(&encode_frame(&ClientToWorld {
+        request: 1_000,
+        body: Some(body),
+    }))
+    .await?;
+    raw.find(|body| {
+        if let answer::Body::Ticket(ticket) = body {
+            Some(ticket)
+        } else {
+            None
+        }
+    })
+    .await
 }
 
 async fn refusal(server: SocketAddr, ticket: Vec<u8>) -> Result<ErrorCode> {
     let mut game = Raw::connect(server, ALPN_GAME).await?;
-    let game_to_client::Body::Error(error) = game.join(ticket).await? else { panic!("a bad ticket got in") };
+    let game_to_client::Body::Error(error) = game.join(ticket).await? else {
+        panic!("a bad ticket got in")
+    };
     game.closed().await?;
     Ok(error.code())
 }

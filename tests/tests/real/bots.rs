@@ -15,7 +15,16 @@ fn twenty_bots_on_a_bad_line_lose_nothing_that_matters() -> Result<()> {
     let summary = bots(
         &scratch,
         &server,
-        &["--count", "20", "--seconds", "60", "--impair", impair, "--dump", dump.to_str().expect("a plain path")],
+        &[
+            "--count",
+            "20",
+            "--seconds",
+            "60",
+            "--impair",
+            impair,
+            "--dump",
+            dump.to_str().expect("a plain path"),
+        ],
     )?;
     println!("20 bots for 60 s with {impair}: {summary}");
     assert_eq!(summary["connected"], 20, "{summary}");
@@ -33,7 +42,9 @@ fn twenty_bots_on_a_bad_line_lose_nothing_that_matters() -> Result<()> {
             Some("event") => {
                 // An event that is delivered twice is the same in every field.
                 let mut same = event.clone();
-                same.as_object_mut().context("an object")?.retain(|key, _| !["late", "t"].contains(&key.as_str()));
+                same.as_object_mut()
+                    .context("an object")?
+                    .retain(|key, _| !["late", "t"].contains(&key.as_str()));
                 assert!(told.insert(same.to_string()), "told twice: {event}");
             }
             _ => {}
@@ -53,14 +64,33 @@ fn four_bots_roll_cubes_about_for_a_minute_on_a_bad_line() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let dump = scratch.path().join("dump.jsonl");
     let impair = "loss=13,delay=40ms,jitter=10ms,seed=1";
-    let arguments =
-        ["--count", "4", "--seconds", "60", "--impair", impair, "--dump", dump.to_str().expect("a plain path")];
-    let summary = bots_of("cubes", &scratch, &server, &[&arguments[..], &["--game", "cubes"]].concat())?;
+    let arguments = [
+        "--count",
+        "4",
+        "--seconds",
+        "60",
+        "--impair",
+        impair,
+        "--dump",
+        dump.to_str().expect("a plain path"),
+    ];
+    let summary = bots_of(
+        "cubes",
+        &scratch,
+        &server,
+        &[&arguments[..], &["--game", "cubes"]].concat(),
+    )?;
     println!("4 bots among cubes for 60 s with {impair}: {summary}");
     // What made no sense, what broke and what nobody heard of are errors.
-    assert_eq!((&summary["connected"], &summary["whole"], &summary["errors"]), (&4.into(), &4.into(), &0.into()));
+    assert_eq!(
+        (&summary["connected"], &summary["whole"], &summary["errors"]),
+        (&4.into(), &4.into(), &0.into())
+    );
     // A hundred cubes and four players' each.
-    assert_eq!((&summary["enters"], &summary["leaves"], &summary["in_sight"]), (&416.into(), &0.into(), &104.0.into()));
+    assert_eq!(
+        (&summary["enters"], &summary["leaves"], &summary["in_sight"]),
+        (&416.into(), &0.into(), &104.0.into())
+    );
 
     let (mut own, mut pressed) = (std::collections::BTreeMap::new(), [0; 4]);
     for line in std::fs::read_to_string(&dump)?.lines() {
@@ -71,7 +101,10 @@ fn four_bots_roll_cubes_about_for_a_minute_on_a_bad_line() -> Result<()> {
             Some("enter") if event["own"] == true => _ = own.insert(client, event["id"].clone()),
             Some("update") if own.get(&client) == Some(&event["id"]) => {
                 let held = ["left", "right", "up", "down", "attract", "repel"];
-                pressed[client] += held.iter().filter(|held| event["components"][**held] == true).count();
+                pressed[client] += held
+                    .iter()
+                    .filter(|held| event["components"][**held] == true)
+                    .count();
             }
             _ => {}
         }
@@ -87,8 +120,19 @@ fn bots_notice_that_their_server_has_died() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    command.args(["--count", "3", "--seconds", "8", "--json", "--server", &server.world.to_string()]);
-    let bots = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    command.args([
+        "--count",
+        "3",
+        "--seconds",
+        "8",
+        "--json",
+        "--server",
+        &server.world.to_string(),
+    ]);
+    let bots = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
     server.await_metrics("three bots at play", |metrics| {
         metrics["ambit_host_players"] == 3.0 && metrics["ambit_commands_total"] >= 3.0
     })?;
@@ -96,7 +140,10 @@ fn bots_notice_that_their_server_has_died() -> Result<()> {
     drop(server);
     let summary = last_line(&bots.wait_with_output()?)?;
     assert_eq!(summary["connected"], 0, "{summary}");
-    assert!(summary["errors"].as_u64().is_some_and(|errors| errors >= 3), "{summary}");
+    assert!(
+        summary["errors"].as_u64().is_some_and(|errors| errors >= 3),
+        "{summary}"
+    );
     Ok(())
 }
 
@@ -124,7 +171,15 @@ fn bots(scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value>
 fn bots_of(profile: &str, scratch: &Scratch, server: &Server, arguments: &[&str]) -> Result<Value> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    command.args(["--profile", profile, "--json", "--server", &server.world.to_string()]).args(arguments);
+    command
+        .args([
+            "--profile",
+            profile,
+            "--json",
+            "--server",
+            &server.world.to_string(),
+        ])
+        .args(arguments);
     let output = real::run(&mut command)?;
     // What it takes for faults, and an example of each.
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
@@ -133,13 +188,19 @@ fn bots_of(profile: &str, scratch: &Scratch, server: &Server, arguments: &[&str]
 
 fn last_line(output: &Output) -> Result<Value> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    serde_json::from_str(text.lines().last().context("no summary")?).context("the last line is one JSON object")
+    serde_json::from_str(text.lines().last().context("no summary")?)
+        .context("the last line is one JSON object")
 }
 
 /// User and system time of a process so far.
 fn cpu_seconds(id: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
-    let fields: Vec<&str> = stat.rsplit_once(')').context("a stat line")?.1.split_whitespace().collect();
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .context("a stat line")?
+        .1
+        .split_whitespace()
+        .collect();
     let ticks: u64 = fields[11].parse::<u64>()? + fields[12].parse::<u64>()?;
     Ok(ticks as f64 / 100.0)
 }

@@ -10,23 +10,37 @@ fn two_consoles_meet_talk_and_part() -> Result<()> {
     let server = Server::start(&scratch, &[])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
-    let created = ann.ask("create meadow game=field npcs=0 obstacles=0 size=200x200", "created")?;
+    let created = ann.ask(
+        "create meadow game=field npcs=0 obstacles=0 size=200x200",
+        "created",
+    )?;
     ann.ask("start", "started")?;
-    let own = ann.wait_until("her avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    let own = ann.wait_until("her avatar", |event| {
+        event["ev"] == "enter" && event["own"] == true
+    })?;
     assert_eq!(own["kind"], "avatar");
     bob.ask(&format!("join {}", created["room"]), "joined")?;
     bob.wait_for("started")?;
 
-    let seen_by_ann = ann.wait_until("bob's avatar", |event| event["ev"] == "enter" && event["name"] == "bob")?;
-    bob.wait_until("ann's avatar", |event| event["ev"] == "enter" && event["name"] == "ann")?;
+    let seen_by_ann = ann.wait_until("bob's avatar", |event| {
+        event["ev"] == "enter" && event["name"] == "bob"
+    })?;
+    bob.wait_until("ann's avatar", |event| {
+        event["ev"] == "enter" && event["name"] == "ann"
+    })?;
 
     bob.type_in("say hello there")?;
-    let chat = ann.wait_until("the greeting", |event| event["ev"] == "chat" && event["text"] == "hello there")?;
+    let chat = ann.wait_until("the greeting", |event| {
+        event["ev"] == "chat" && event["text"] == "hello there"
+    })?;
     assert_eq!(chat["from"], "bob");
 
-    // Parting: bob walks far away; ann is told that he is gone, and of the same object that entered.
+    // Parting: bob walks far away; ann is told that he is gone, and of the same object that
+    // entered.
     bob.type_in("move 5 5")?;
-    let left = ann.wait_until("bob's leave", |event| event["ev"] == "leave" && event["id"] == seen_by_ann["id"])?;
+    let left = ann.wait_until("bob's leave", |event| {
+        event["ev"] == "leave" && event["id"] == seen_by_ann["id"]
+    })?;
     assert!(left["t"].is_number());
     assert_eq!(ann.quit()?.0, 0);
     assert_eq!(bob.quit()?.0, 0);
@@ -42,22 +56,35 @@ fn a_killed_console_comes_back_into_its_room_and_avatar() -> Result<()> {
     let created = ann.ask("create meadow game=field npcs=0 obstacles=0", "created")?;
     ann.ask("start", "started")?;
     bob.ask(&format!("join {}", created["room"]), "joined")?;
-    let before = ann.wait_until("bob's avatar", |event| event["ev"] == "enter" && event["name"] == "bob")?;
-    bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    let before = ann.wait_until("bob's avatar", |event| {
+        event["ev"] == "enter" && event["name"] == "bob"
+    })?;
+    bob.wait_until("his avatar", |event| {
+        event["ev"] == "enter" && event["own"] == true
+    })?;
     bob.kill()?;
 
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
     assert_eq!(bob.events.last().expect("the welcome")["resumed"], true);
     bob.wait_for("joined")?;
     bob.wait_for("started")?;
-    let own = bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    let own = bob.wait_until("his avatar", |event| {
+        event["ev"] == "enter" && event["own"] == true
+    })?;
     assert_eq!(own["name"], "bob");
-    assert!(distance(&own, &before) < 0.05, "{own} is not where {before} was");
+    assert!(
+        distance(&own, &before) < 0.05,
+        "{own} is not where {before} was"
+    );
     // To ann he never went away: no leave, no second enter.
     ann.type_in("objects")?;
     let objects = ann.wait_for("objects")?;
-    let bobs: Vec<&Value> =
-        objects["objects"].as_array().expect("a list").iter().filter(|object| object["name"] == "bob").collect();
+    let bobs: Vec<&Value> = objects["objects"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|object| object["name"] == "bob")
+        .collect();
     assert_eq!(bobs.len(), 1, "{objects}");
     assert_eq!(bobs[0]["id"], before["id"]);
     Ok(())
@@ -72,14 +99,25 @@ fn the_veiled_vanish_from_the_others_and_return() -> Result<()> {
     let created = ann.ask("create meadow game=field npcs=0 obstacles=0", "created")?;
     ann.ask("start", "started")?;
     bob.ask(&format!("join {}", created["room"]), "joined")?;
-    let bobs = ann.wait_until("bob's avatar", |event| event["ev"] == "enter" && event["name"] == "bob")?;
-    bob.wait_until("his avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    let bobs = ann.wait_until("bob's avatar", |event| {
+        event["ev"] == "enter" && event["name"] == "bob"
+    })?;
+    bob.wait_until("his avatar", |event| {
+        event["ev"] == "enter" && event["own"] == true
+    })?;
     bob.type_in("cast veil")?;
-    let gone = ann.wait_until("bob's leave", |event| event["ev"] == "leave" && event["id"] == bobs["id"])?;
-    let back = ann.wait_until("bob's return", |event| event["ev"] == "enter" && event["name"] == "bob")?;
+    let gone = ann.wait_until("bob's leave", |event| {
+        event["ev"] == "leave" && event["id"] == bobs["id"]
+    })?;
+    let back = ann.wait_until("bob's return", |event| {
+        event["ev"] == "enter" && event["name"] == "bob"
+    })?;
     let away_ms = back["t"].as_f64().expect("a time") - gone["t"].as_f64().expect("a time");
     // Room time, not wall time: ten seconds and the ticks at which both were decided.
-    assert!((9_900.0..=10_200.0).contains(&away_ms), "away for {away_ms} ms");
+    assert!(
+        (9_900.0..=10_200.0).contains(&away_ms),
+        "away for {away_ms} ms"
+    );
     assert_ne!(back["id"], bobs["id"]);
     let second = bob.ask("cast nonsense", "error")?;
     assert_eq!(second["code"], "unknown_command");
@@ -97,7 +135,12 @@ fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
     let other = scratch.path().join("other");
     let _server = Server::start(
         &scratch,
-        &["--listen", &address.to_string(), "--data-dir", other.to_str().expect("a plain path")],
+        &[
+            "--listen",
+            &address.to_string(),
+            "--data-dir",
+            other.to_str().expect("a plain path"),
+        ],
     )?;
     let mut command = std::process::Command::new(ambit_tests::real::binary("console"));
     scratch.confine(&mut command);
@@ -106,8 +149,12 @@ fn another_certificate_is_refused_with_a_clear_message() -> Result<()> {
         .stdin(std::process::Stdio::null())
         .output()?;
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("known_hosts") && said.contains("certificate"), "{said}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("known_hosts") && said.contains("certificate"),
+        "{said}"
+    );
     Ok(())
 }
 
@@ -117,7 +164,12 @@ fn wrong_usage_ends_with_2_and_an_unreachable_server_with_1() -> Result<()> {
     let console = |arguments: &[&str]| -> Result<Option<i32>> {
         let mut command = std::process::Command::new(ambit_tests::real::binary("console"));
         scratch.confine(&mut command);
-        Ok(command.args(arguments).stdin(std::process::Stdio::null()).output()?.status.code())
+        Ok(command
+            .args(arguments)
+            .stdin(std::process::Stdio::null())
+            .output()?
+            .status
+            .code())
     };
     assert_eq!(console(&["--no-such-flag"])?, Some(2));
     assert_eq!(console(&["--impair", "loss=many"])?, Some(2));

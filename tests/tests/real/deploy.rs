@@ -1,4 +1,5 @@
-//! What lies in `deploy/` agrees with the programs and with itself. What only a cluster can show is not tested here.
+//! What lies in `deploy/` agrees with the programs and with itself. What only a cluster can show is
+//! not tested here.
 
 mod load;
 
@@ -13,27 +14,44 @@ use clap::Parser as _;
 use serde_json::Value;
 
 use self::load::{
-    Start, command_of, files, image_variables, ours, pods, port_of, read, root, services, stages, starts, unit,
-    unit_value, variable, variables, yaml,
+    Start, command_of, files, image_variables, ours, pods, port_of, read, root, services, stages,
+    starts, unit, unit_value, variable, variables, yaml,
 };
 
-/// How long the programs take to end, in seconds: README, "Scale"; `server/parts.rs` and `process.rs`.
+/// How long the programs take to end, in seconds: README, "Scale"; `server/parts.rs` and
+/// `process.rs`.
 const ENDS_WITHIN_S: u64 = 10;
 
 #[test]
 fn every_file_of_deploy_can_be_read() {
     for name in files() {
-        match name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension) {
+        match name
+            .rsplit_once('.')
+            .map_or(name.as_str(), |(_, extension)| extension)
+        {
             "yaml" | "yml" => assert!(!yaml(&name).is_empty(), "{name} is empty"),
-            "json" => assert!(serde_json::from_str::<Value>(&read(&name)).expect(&name).is_object()),
+            "json" => assert!(
+                serde_json::from_str::<Value>(&read(&name))
+                    .expect(&name)
+                    .is_object()
+            ),
             "service" | "conf" => assert!(command_of(&name).starts_with("/usr/local/bin/")),
-            "example" => assert!(!variables(&name, &read(&name)).is_empty(), "{name} is empty"),
+            "example" => assert!(
+                !variables(&name, &read(&name)).is_empty(),
+                "{name} is empty"
+            ),
             "deploy/Dockerfile" | "Dockerfile" => assert!(!stages().is_empty()),
-            "md" | "dockerignore" | "gitignore" | "make-secrets" => assert!(!read(&name).is_empty()),
+            "md" | "dockerignore" | "gitignore" | "make-secrets" => {
+                assert!(!read(&name).is_empty())
+            }
             _ => panic!("deploy/{name} is of a kind that no test looks at"),
         }
     }
-    assert_eq!(starts().len(), 9, "2 + 2 in compose, 2 in Kubernetes, 2 units and a drop-in");
+    assert_eq!(
+        starts().len(),
+        9,
+        "2 + 2 in compose, 2 in Kubernetes, 2 units and a drop-in"
+    );
 }
 
 #[test]
@@ -42,10 +60,24 @@ fn every_flag_and_variable_stands_in_the_help_of_its_program() -> Result<()> {
         let help = help(&start.program)?;
         let flags = start.arguments.iter().filter(|it| it.starts_with("--"));
         for flag in flags.map(|flag| flag.split_once('=').map_or(flag.as_str(), |(flag, _)| flag)) {
-            assert!(help.contains(flag), "{}: {} has no flag {flag}", start.place, start.program);
+            assert!(
+                help.contains(flag),
+                "{}: {} has no flag {flag}",
+                start.place,
+                start.program
+            );
         }
-        for name in start.variables.keys().filter(|name| name.starts_with("AMBIT_")) {
-            assert!(help.contains(name), "{}: {} knows no {name}", start.place, start.program);
+        for name in start
+            .variables
+            .keys()
+            .filter(|name| name.starts_with("AMBIT_"))
+        {
+            assert!(
+                help.contains(name),
+                "{}: {} knows no {name}",
+                start.place,
+                start.program
+            );
         }
     }
     Ok(())
@@ -57,17 +89,29 @@ fn every_start_is_taken_by_its_program() {
         let mut words = vec![start.program.clone()];
         words.extend(start.arguments.iter().cloned());
         for (name, value) in &start.variables {
-            let flag = format!("--{}", name.trim_start_matches("AMBIT_").to_lowercase().replace('_', "-"));
+            let flag = format!(
+                "--{}",
+                name.trim_start_matches("AMBIT_")
+                    .to_lowercase()
+                    .replace('_', "-")
+            );
             // A flag goes before a variable.
-            let given = start.arguments.iter().any(|word| *word == flag || word.starts_with(&format!("{flag}=")));
+            let given = start
+                .arguments
+                .iter()
+                .any(|word| *word == flag || word.starts_with(&format!("{flag}=")));
             if name.starts_with("AMBIT_") && !given {
                 words.extend([flag, value.clone()]);
             }
         }
         let problem = if start.program == "game-server" {
-            ambit_game_server::cli::Options::try_parse_from(&words).err().map(|error| error.to_string())
+            ambit_game_server::cli::Options::try_parse_from(&words)
+                .err()
+                .map(|error| error.to_string())
         } else {
-            ambit_world_server::config::Config::from_arguments(&words).err().map(|error| error.to_string())
+            ambit_world_server::config::Config::from_arguments(&words)
+                .err()
+                .map(|error| error.to_string())
         };
         assert_eq!(problem, None, "{}: {words:?}", start.place);
     }
@@ -79,22 +123,54 @@ fn servers_of_a_cluster_are_given_all_that_it_takes() {
     let all = starts();
     for start in all.iter().filter(is_one) {
         let nodes = start.value("--nats").unwrap_or_default().split(',').count();
-        assert!(nodes >= 3, "{}: with {nodes} NATS servers one that is lost takes the directory with it", start.place);
-        for flag in ["--host-key", "--peer-address", "--advertise", "--cert", "--key"] {
+        assert!(
+            nodes >= 3,
+            "{}: with {nodes} NATS servers one that is lost takes the directory with it",
+            start.place
+        );
+        for flag in [
+            "--host-key",
+            "--peer-address",
+            "--advertise",
+            "--cert",
+            "--key",
+        ] {
             assert!(start.value(flag).is_some(), "{}: no {flag}", start.place);
         }
-        let (peers, players) = (start.port("--peer-address"), start.value("--advertise").expect("--advertise"));
-        assert_eq!(peers, start.port("--listen"), "{}: other servers come where nobody listens", start.place);
-        assert!(players.parse::<Advertise>().is_ok(), "{}: players are sent to {players}", start.place);
+        let (peers, players) = (
+            start.port("--peer-address"),
+            start.value("--advertise").expect("--advertise"),
+        );
+        assert_eq!(
+            peers,
+            start.port("--listen"),
+            "{}: other servers come where nobody listens",
+            start.place
+        );
+        assert!(
+            players.parse::<Advertise>().is_ok(),
+            "{}: players are sent to {players}",
+            start.place
+        );
     }
-    assert_eq!(all.iter().filter(is_one).count(), 4, "2 in compose, 1 in Kubernetes, 1 drop-in");
     assert_eq!(
-        command_of("systemd/cluster.conf")
-            .replace("--hosts cluster --cert %d/cert.pem --key %d/key.pem", "--hosts process:2..8"),
+        all.iter().filter(is_one).count(),
+        4,
+        "2 in compose, 1 in Kubernetes, 1 drop-in"
+    );
+    assert_eq!(
+        command_of("systemd/cluster.conf").replace(
+            "--hosts cluster --cert %d/cert.pem --key %d/key.pem",
+            "--hosts process:2..8"
+        ),
         command_of("systemd/ambit-world-server.service")
     );
-    let loaded = unit("systemd/cluster.conf").into_iter().filter(|(_, key, _)| key == "LoadCredential");
-    let names: Vec<String> = loaded.map(|(_, _, from)| from.split(':').next().unwrap_or_default().into()).collect();
+    let loaded = unit("systemd/cluster.conf")
+        .into_iter()
+        .filter(|(_, key, _)| key == "LoadCredential");
+    let names: Vec<String> = loaded
+        .map(|(_, _, from)| from.split(':').next().unwrap_or_default().into())
+        .collect();
     assert_eq!(names, ["cert.pem", "key.pem"]);
 }
 
@@ -110,18 +186,36 @@ fn probes_and_scrapes_are_answered_by_a_real_server() -> Result<()> {
             }
             for probe in ["readinessProbe", "livenessProbe"] {
                 let get = &container[probe]["httpGet"];
-                paths.insert(get["path"].as_str().unwrap_or_else(|| panic!("{name}: no {probe}")).to_owned());
+                paths.insert(
+                    get["path"]
+                        .as_str()
+                        .unwrap_or_else(|| panic!("{name}: no {probe}"))
+                        .to_owned(),
+                );
                 assert_eq!(
                     port_named(container, &get["port"]),
                     port_of(&image_variables("world-server")["AMBIT_HTTP"])
                 );
             }
             let annotations = &document["spec"]["template"]["metadata"]["annotations"];
-            paths.insert(annotations["prometheus.io/path"].as_str().expect("a path to scrape").to_owned());
+            paths.insert(
+                annotations["prometheus.io/path"]
+                    .as_str()
+                    .expect("a path to scrape")
+                    .to_owned(),
+            );
         }
     }
-    for job in yaml("prometheus/prometheus.yml")[0]["scrape_configs"].as_array().expect("jobs") {
-        paths.insert(job["metrics_path"].as_str().expect("a path to scrape").to_owned());
+    for job in yaml("prometheus/prometheus.yml")[0]["scrape_configs"]
+        .as_array()
+        .expect("jobs")
+    {
+        paths.insert(
+            job["metrics_path"]
+                .as_str()
+                .expect("a path to scrape")
+                .to_owned(),
+        );
     }
     assert_eq!(paths.len(), 2, "{paths:?}");
     for path in paths {
@@ -135,7 +229,9 @@ fn every_figure_in_dashboard_and_rules_is_one_of_the_server() -> Result<()> {
     let scratch = Scratch::new("series");
     let server = Server::start(&scratch, &[])?;
     let text = server.get("/metrics")?.1;
-    let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let kinds = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let series: BTreeSet<String> = kinds
         .flat_map(|(name, kind)| {
             let ends: &[&str] = match kind {
@@ -154,20 +250,39 @@ fn every_figure_in_dashboard_and_rules_is_one_of_the_server() -> Result<()> {
             panel["datasource"]["uid"],
             yaml("grafana/provisioning/datasources/prometheus.yaml")[0]["datasources"][0]["uid"]
         );
-        expressions.extend(panel["targets"].as_array().expect("targets").iter().map(|target| target["expr"].clone()));
+        expressions.extend(
+            panel["targets"]
+                .as_array()
+                .expect("targets")
+                .iter()
+                .map(|target| target["expr"].clone()),
+        );
     }
     let rules = yaml("prometheus/rules.yml").remove(0);
     for rule in rules["groups"][0]["rules"].as_array().expect("rules") {
         let expression = rule["expr"].as_str().expect("an expression");
         let is_of_all = !expression.starts_with("ambit_") || !expression.ends_with("== 0");
-        assert!(is_of_all, "{expression} is true at every WorldServer that follows another one");
+        assert!(
+            is_of_all,
+            "{expression} is true at every WorldServer that follows another one"
+        );
     }
-    expressions.extend(rules["groups"][0]["rules"].as_array().expect("rules").iter().map(|rule| rule["expr"].clone()));
+    expressions.extend(
+        rules["groups"][0]["rules"]
+            .as_array()
+            .expect("rules")
+            .iter()
+            .map(|rule| rule["expr"].clone()),
+    );
     let mut used = BTreeSet::new();
     for expression in &expressions {
         let expression = expression.as_str().expect("an expression");
         assert!(balanced(expression), "{expression}");
-        used.extend(words(expression).filter(|word| word.starts_with("ambit_")).map(str::to_owned));
+        used.extend(
+            words(expression)
+                .filter(|word| word.starts_with("ambit_"))
+                .map(str::to_owned),
+        );
     }
     let unknown: Vec<_> = used.difference(&series).collect();
     assert!(unknown.is_empty(), "{unknown:?} are none of {series:#?}");
@@ -178,20 +293,37 @@ fn every_figure_in_dashboard_and_rules_is_one_of_the_server() -> Result<()> {
 #[test]
 fn ports_and_addresses_agree_among_the_files() {
     let services = services();
-    let nats: BTreeSet<String> = services.keys().filter(|name| name.starts_with("nats-")).cloned().collect();
+    let nats: BTreeSet<String> = services
+        .keys()
+        .filter(|name| name.starts_with("nats-"))
+        .cloned()
+        .collect();
     assert_eq!(nats.len(), 3);
     let all = starts();
-    let start = |name: &str| all.iter().find(|it| it.place == format!("compose: {name}")).expect(name);
+    let start = |name: &str| {
+        all.iter()
+            .find(|it| it.place == format!("compose: {name}"))
+            .expect(name)
+    };
     let mut worlds = BTreeSet::new();
     for (name, service) in &services {
-        let Some(program) = service["image"].as_str().and_then(ours).filter(|name| name.ends_with("-server")) else {
+        let Some(program) = service["image"]
+            .as_str()
+            .and_then(ours)
+            .filter(|name| name.ends_with("-server"))
+        else {
             continue;
         };
         let start = start(name);
         let ports = published(service);
-        let outside =
-            ports.get(&start.port("--listen")).unwrap_or_else(|| panic!("{name} listens where nothing leads"));
-        assert_eq!(*outside, start.port("--advertise"), "{name} sends players elsewhere");
+        let outside = ports
+            .get(&start.port("--listen"))
+            .unwrap_or_else(|| panic!("{name} listens where nothing leads"));
+        assert_eq!(
+            *outside,
+            start.port("--advertise"),
+            "{name} sends players elsewhere"
+        );
         if program == "world-server" {
             assert!(ports.contains_key(&start.port("--http")), "{name}: HTTP");
             let peers = start.value("--peer-address").expect("--peer-address");
@@ -201,36 +333,80 @@ fn ports_and_addresses_agree_among_the_files() {
         }
     }
     for host in ["host-1", "host-2"] {
-        let told: BTreeSet<String> =
-            start(host).value("--world").expect("--world").split(',').map(str::to_owned).collect();
+        let told: BTreeSet<String> = start(host)
+            .value("--world")
+            .expect("--world")
+            .split(',')
+            .map(str::to_owned)
+            .collect();
         assert_eq!(told, worlds, "{host}");
     }
-    let targets = &yaml("prometheus/prometheus.yml")[0]["scrape_configs"][0]["static_configs"][0]["targets"];
+    let targets =
+        &yaml("prometheus/prometheus.yml")[0]["scrape_configs"][0]["static_configs"][0]["targets"];
     for target in targets.as_array().expect("targets") {
-        let (name, port) = target.as_str().expect("text").split_once(':').expect("a port");
+        let (name, port) = target
+            .as_str()
+            .expect("text")
+            .split_once(':')
+            .expect("a port");
         assert_eq!(port.parse(), Ok(start(name).port("--http")), "{name}");
     }
-    let source = &yaml("grafana/provisioning/datasources/prometheus.yaml")[0]["datasources"][0]["url"];
-    assert_eq!(published(&services["prometheus"]).keys().copied().next(), port_of(source.as_str().expect("a URL")));
+    let source =
+        &yaml("grafana/provisioning/datasources/prometheus.yaml")[0]["datasources"][0]["url"];
+    assert_eq!(
+        published(&services["prometheus"]).keys().copied().next(),
+        port_of(source.as_str().expect("a URL"))
+    );
 }
 
 #[test]
 fn ports_and_names_agree_among_the_manifests() {
-    let names = files().into_iter().filter(|name| name.starts_with("kubernetes/"));
+    let names = files()
+        .into_iter()
+        .filter(|name| name.starts_with("kubernetes/"));
     let documents: Vec<Value> = names.flat_map(|name| yaml(&name)).collect();
-    let of_kind = |kind: &'static str| documents.iter().filter(move |document| document["kind"] == kind);
+    let of_kind = |kind: &'static str| {
+        documents
+            .iter()
+            .filter(move |document| document["kind"] == kind)
+    };
     let all = starts();
-    let world = all.iter().find(|it| it.place.starts_with("kubernetes/world-server.yaml")).expect("the WorldServer");
-    let set = of_kind("StatefulSet").find(|set| set["metadata"]["name"] == "world").expect("of WorldServers");
+    let world = all
+        .iter()
+        .find(|it| it.place.starts_with("kubernetes/world-server.yaml"))
+        .expect("the WorldServer");
+    let set = of_kind("StatefulSet")
+        .find(|set| set["metadata"]["name"] == "world")
+        .expect("of WorldServers");
     let container = &set["spec"]["template"]["spec"]["containers"][0];
-    assert_eq!(port_named(container, &"quic".into()), Some(world.port("--listen")));
-    assert_eq!(port_named(container, &"http".into()), Some(world.port("--http")));
+    assert_eq!(
+        port_named(container, &"quic".into()),
+        Some(world.port("--listen"))
+    );
+    assert_eq!(
+        port_named(container, &"http".into()),
+        Some(world.port("--http"))
+    );
     // Each its own, or two would take each other for one that was started anew.
-    assert!(container["args"].to_string().contains("\"--peer-address=$(POD_IP):"), "{container}");
-    let balancer = of_kind("Service").find(|service| service["spec"]["type"] == "LoadBalancer").expect("for players");
-    assert_eq!(balancer["spec"]["ports"][0]["port"].as_u64(), Some(world.port("--advertise")));
-    let nodes = of_kind("StatefulSet").find(|set| set["metadata"]["name"] == "nats").expect("of NATS");
-    let nodes = (0..nodes["spec"]["replicas"].as_u64().expect("a number")).map(|node| format!("nats-{node}")).collect();
+    assert!(
+        container["args"]
+            .to_string()
+            .contains("\"--peer-address=$(POD_IP):"),
+        "{container}"
+    );
+    let balancer = of_kind("Service")
+        .find(|service| service["spec"]["type"] == "LoadBalancer")
+        .expect("for players");
+    assert_eq!(
+        balancer["spec"]["ports"][0]["port"].as_u64(),
+        Some(world.port("--advertise"))
+    );
+    let nodes = of_kind("StatefulSet")
+        .find(|set| set["metadata"]["name"] == "nats")
+        .expect("of NATS");
+    let nodes = (0..nodes["spec"]["replicas"].as_u64().expect("a number"))
+        .map(|node| format!("nats-{node}"))
+        .collect();
     check_nats(world, &nodes, ".nats");
     for service in of_kind("Service").filter(|service| service["metadata"]["name"] != "nats") {
         for port in service["spec"]["ports"].as_array().expect("ports") {
@@ -242,26 +418,73 @@ fn ports_and_names_agree_among_the_manifests() {
             );
         }
     }
-    // The pods of WorldServers have names, those that are not ready too, and hosts are told all of them.
-    let names = of_kind("Service").find(|service| service["metadata"]["name"] == set["spec"]["serviceName"]);
+    // The pods of WorldServers have names, those that are not ready too, and hosts are told all of
+    // them.
+    let names = of_kind("Service")
+        .find(|service| service["metadata"]["name"] == set["spec"]["serviceName"]);
     let names = names.expect("of names");
-    assert!(names["spec"]["clusterIP"] == "None" && names["spec"]["publishNotReadyAddresses"] == true, "{names}");
+    assert!(
+        names["spec"]["clusterIP"] == "None" && names["spec"]["publishNotReadyAddresses"] == true,
+        "{names}"
+    );
     let fleet = of_kind("Fleet").next().expect("a Fleet");
     let pod = &fleet["spec"]["template"]["spec"];
-    let (count, domain) = (set["spec"]["replicas"].as_u64().expect("a number"), names["metadata"]["name"].as_str());
-    let address = |index| format!("world-{index}.{}:{}", domain.expect("a name"), world.port("--listen"));
+    let (count, domain) = (
+        set["spec"]["replicas"].as_u64().expect("a number"),
+        names["metadata"]["name"].as_str(),
+    );
+    let address = |index| {
+        format!(
+            "world-{index}.{}:{}",
+            domain.expect("a name"),
+            world.port("--listen")
+        )
+    };
     let worlds: Vec<String> = (0..count).map(address).collect();
-    let host = all.iter().find(|it| it.place.starts_with("kubernetes/fleet.yaml")).expect("the host");
+    let host = all
+        .iter()
+        .find(|it| it.place.starts_with("kubernetes/fleet.yaml"))
+        .expect("the host");
     assert_eq!(host.value("--world"), Some(worlds.join(",")));
-    assert_eq!(pod["ports"][0]["containerPort"].as_u64(), Some(host.port("--listen")));
-    assert!(host.arguments.contains(&"--agones".to_owned()) && host.value("--advertise").is_none(), "{host:?}");
-    let counters: Vec<_> = pod["counters"].as_object().expect("counters").keys().map(String::as_str).collect();
-    assert_eq!(counters, ["players", "rooms"], "those that hosts tell: game-server/src/agones/report.rs");
-    assert_eq!(pod["counters"]["rooms"]["capacity"].to_string(), host.value("--capacity").expect("--capacity"));
+    assert_eq!(
+        pod["ports"][0]["containerPort"].as_u64(),
+        Some(host.port("--listen"))
+    );
+    assert!(
+        host.arguments.contains(&"--agones".to_owned()) && host.value("--advertise").is_none(),
+        "{host:?}"
+    );
+    let counters: Vec<_> = pod["counters"]
+        .as_object()
+        .expect("counters")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        counters,
+        ["players", "rooms"],
+        "those that hosts tell: game-server/src/agones/report.rs"
+    );
+    assert_eq!(
+        pod["counters"]["rooms"]["capacity"].to_string(),
+        host.value("--capacity").expect("--capacity")
+    );
     let scaler = of_kind("FleetAutoscaler").next().expect("an autoscaler");
     assert_eq!(scaler["spec"]["fleetName"], fleet["metadata"]["name"]);
-    assert!(counters.contains(&scaler["spec"]["policy"]["counter"]["key"].as_str().expect("a key")));
-    assert!(counters.contains(&fleet["spec"]["priorities"][0]["key"].as_str().expect("a key")));
+    assert!(
+        counters.contains(
+            &scaler["spec"]["policy"]["counter"]["key"]
+                .as_str()
+                .expect("a key")
+        )
+    );
+    assert!(
+        counters.contains(
+            &fleet["spec"]["priorities"][0]["key"]
+                .as_str()
+                .expect("a key")
+        )
+    );
     let list = yaml("kubernetes/kustomization.yaml").remove(0)["resources"].clone();
     let listed: BTreeSet<_> = list
         .as_array()
@@ -278,43 +501,85 @@ fn ports_and_names_agree_among_the_manifests() {
 
 #[test]
 fn nothing_runs_as_root_and_everything_has_time_to_end() {
-    for (name, stage) in stages().into_iter().filter(|(name, _)| !name.is_empty() && name != "build") {
-        let user = stage.iter().rfind(|(word, _)| word == "USER").unwrap_or_else(|| panic!("{name} runs as root"));
-        assert!(user.1.split(':').all(|id| id.parse::<u32>().is_ok_and(|id| id != 0)), "{name}: {user:?}");
+    for (name, stage) in stages()
+        .into_iter()
+        .filter(|(name, _)| !name.is_empty() && name != "build")
+    {
+        let user = stage
+            .iter()
+            .rfind(|(word, _)| word == "USER")
+            .unwrap_or_else(|| panic!("{name} runs as root"));
+        assert!(
+            user.1
+                .split(':')
+                .all(|id| id.parse::<u32>().is_ok_and(|id| id != 0)),
+            "{name}: {user:?}"
+        );
     }
     for (name, service) in services() {
         let own = service["image"].as_str().and_then(ours).is_some();
-        let user = service["user"].as_str().and_then(|user| user.split(':').next()?.parse::<u32>().ok());
-        assert!(own || user.is_some_and(|user| user != 0), "compose: {name} runs as root");
+        let user = service["user"]
+            .as_str()
+            .and_then(|user| user.split(':').next()?.parse::<u32>().ok());
+        assert!(
+            own || user.is_some_and(|user| user != 0),
+            "compose: {name} runs as root"
+        );
         assert_eq!(service["cap_drop"][0], "ALL", "compose: {name}");
-        if let Some(program) = service["image"].as_str().and_then(ours).filter(|name| name.ends_with("-server")) {
-            let grace =
-                service["stop_grace_period"].as_str().and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
-            assert!(grace.is_some_and(|grace| grace > ENDS_WITHIN_S), "compose: {name}, {program}: {grace:?}");
+        if let Some(program) = service["image"]
+            .as_str()
+            .and_then(ours)
+            .filter(|name| name.ends_with("-server"))
+        {
+            let grace = service["stop_grace_period"]
+                .as_str()
+                .and_then(|time| time.strip_suffix('s')?.parse::<u64>().ok());
+            assert!(
+                grace.is_some_and(|grace| grace > ENDS_WITHIN_S),
+                "compose: {name}, {program}: {grace:?}"
+            );
         }
     }
     for (name, _, pod) in pods() {
         let context = &pod["securityContext"];
         assert!(
-            context["runAsNonRoot"] == true && context["runAsUser"].as_u64().is_some_and(|user| user != 0),
+            context["runAsNonRoot"] == true
+                && context["runAsUser"].as_u64().is_some_and(|user| user != 0),
             "{name}"
         );
-        assert!(pod["terminationGracePeriodSeconds"].as_u64().is_some_and(|grace| grace > ENDS_WITHIN_S), "{name}");
+        assert!(
+            pod["terminationGracePeriodSeconds"]
+                .as_u64()
+                .is_some_and(|grace| grace > ENDS_WITHIN_S),
+            "{name}"
+        );
         for container in pod["containers"].as_array().expect("containers") {
             let context = &container["securityContext"];
             assert!(
-                context["allowPrivilegeEscalation"] == false && context["capabilities"]["drop"][0] == "ALL",
+                context["allowPrivilegeEscalation"] == false
+                    && context["capabilities"]["drop"][0] == "ALL",
                 "{name}"
             );
         }
     }
-    for name in files().into_iter().filter(|name| name.ends_with(".service")) {
+    for name in files()
+        .into_iter()
+        .filter(|name| name.ends_with(".service"))
+    {
         assert_eq!(unit_value(&name, "DynamicUser"), "yes");
         assert_eq!(
-            (unit_value(&name, "KillSignal"), unit_value(&name, "KillMode")),
+            (
+                unit_value(&name, "KillSignal"),
+                unit_value(&name, "KillMode")
+            ),
             ("SIGTERM".into(), "mixed".into())
         );
-        assert!(unit_value(&name, "TimeoutStopSec").parse::<u64>().is_ok_and(|grace| grace > ENDS_WITHIN_S), "{name}");
+        assert!(
+            unit_value(&name, "TimeoutStopSec")
+                .parse::<u64>()
+                .is_ok_and(|grace| grace > ENDS_WITHIN_S),
+            "{name}"
+        );
     }
 }
 
@@ -330,29 +595,68 @@ fn the_dockerfile_copies_and_builds_what_is_there() {
     let ignored = read("Dockerfile.dockerignore");
     for source in &copied {
         assert!(root().join(source).exists(), "COPY {source}");
-        assert!(ignored.lines().any(|line| line == format!("!{source}")), "{source} is left out by the .dockerignore");
+        assert!(
+            ignored.lines().any(|line| line == format!("!{source}")),
+            "{source} is left out by the .dockerignore"
+        );
     }
-    let members = manifest.lines().find_map(|line| line.strip_prefix("members = ")).expect("members");
-    for member in members.split('"').skip(1).step_by(2).chain(["Cargo.toml", "Cargo.lock"]) {
+    let members = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("members = "))
+        .expect("members");
+    for member in members
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .chain(["Cargo.toml", "Cargo.lock"])
+    {
         assert!(copied.contains(member), "{member} is not copied");
     }
-    let rust =
-        manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).expect("a version").trim_matches('"');
-    assert!(read("Dockerfile").contains(&format!("rust:{rust}-")), "the build's Rust is not {rust}");
-    let build = &stages["build"].iter().find(|(word, _)| word == "RUN").expect("a build").1;
+    let rust = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = "))
+        .expect("a version")
+        .trim_matches('"');
+    assert!(
+        read("Dockerfile").contains(&format!("rust:{rust}-")),
+        "the build's Rust is not {rust}"
+    );
+    let build = &stages["build"]
+        .iter()
+        .find(|(word, _)| word == "RUN")
+        .expect("a build")
+        .1;
     assert!(build.contains("--locked"), "{build}");
     for program in ["world-server", "game-server"] {
         let path = format!("/usr/local/bin/{program}");
-        assert!(build.contains(&format!("target/release/{program} ")) && binary(program).exists(), "{program}");
+        assert!(
+            build.contains(&format!("target/release/{program} ")) && binary(program).exists(),
+            "{program}"
+        );
         let copy = format!("--from=build /out/bin/{program} {path}");
-        assert!(stages[program].contains(&("COPY".into(), copy)), "{program} is not in its image");
-        assert!(stages[program].contains(&("ENTRYPOINT".into(), format!("[\"{path}\"]"))), "{program} is not started");
-        let exposed = &stages[program].iter().find(|(word, _)| word == "EXPOSE").expect("EXPOSE").1;
+        assert!(
+            stages[program].contains(&("COPY".into(), copy)),
+            "{program} is not in its image"
+        );
+        assert!(
+            stages[program].contains(&("ENTRYPOINT".into(), format!("[\"{path}\"]"))),
+            "{program} is not started"
+        );
+        let exposed = &stages[program]
+            .iter()
+            .find(|(word, _)| word == "EXPOSE")
+            .expect("EXPOSE")
+            .1;
         let listen = port_of(&image_variables(program)["AMBIT_LISTEN"]).expect("a port");
-        assert!(exposed.contains(&format!("{listen}/udp")), "{program}: {exposed}");
+        assert!(
+            exposed.contains(&format!("{listen}/udp")),
+            "{program}: {exposed}"
+        );
     }
     for (name, service) in services() {
-        let Some(stage) = service["image"].as_str().and_then(ours) else { continue };
+        let Some(stage) = service["image"].as_str().and_then(ours) else {
+            continue;
+        };
         assert_eq!(service["build"]["target"], stage, "compose: {name}");
     }
 }
@@ -371,29 +675,56 @@ fn the_secrets_that_are_made_are_those_that_are_used_and_the_server_takes_them()
     let text = read("host.env")?;
     make()?;
     assert_eq!(read("host.env")?, text, "what is there is kept");
-    let made: BTreeSet<String> =
-        fs::read_dir(&folder)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let made: BTreeSet<String> = fs::read_dir(&folder)?
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     let compose = yaml("compose/compose.yaml").remove(0);
-    let used = compose["secrets"].as_object().expect("secrets").values().filter_map(|secret| secret["file"].as_str());
+    let used = compose["secrets"]
+        .as_object()
+        .expect("secrets")
+        .values()
+        .filter_map(|secret| secret["file"].as_str());
     for file in used {
-        assert!(made.contains(file.trim_start_matches("../secrets/")), "{file} is none of {made:?}");
+        assert!(
+            made.contains(file.trim_start_matches("../secrets/")),
+            "{file} is none of {made:?}"
+        );
     }
-    for start in starts().iter().filter(|start| start.place.starts_with("kubernetes/world")) {
+    for start in starts()
+        .iter()
+        .filter(|start| start.place.starts_with("kubernetes/world"))
+    {
         for flag in ["--cert", "--key"] {
             let file = start.value(flag).expect(flag);
-            assert!(made.contains(file.trim_start_matches("/secrets/")), "{flag} {file} is none of {made:?}");
+            assert!(
+                made.contains(file.trim_start_matches("/secrets/")),
+                "{flag} {file} is none of {made:?}"
+            );
         }
     }
     for name in ["world.env", "host.env"] {
         let names: Vec<String> = variables(name, &read(name)?).into_keys().collect();
-        assert_eq!(names, load::made_up_secrets(name).into_keys().collect::<Vec<_>>(), "{name}");
+        assert_eq!(
+            names,
+            load::made_up_secrets(name).into_keys().collect::<Vec<_>>(),
+            "{name}"
+        );
     }
     let variables = variables("host.env", &text);
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let arguments = ["--cert", &path("cert.pem"), "--key", &path("key.pem")];
-    let server = Server::start_with(&scratch, &arguments, &[("AMBIT_HOST_KEY", &variables["AMBIT_HOST_KEY"])])?;
+    let server = Server::start_with(
+        &scratch,
+        &arguments,
+        &[("AMBIT_HOST_KEY", &variables["AMBIT_HOST_KEY"])],
+    )?;
     let shown = format!("certificate=sha256:{}", variables["AMBIT_WORLD_CERT"]);
-    assert!(server.ready.contains(&shown), "{} instead of {shown}", server.ready);
+    assert!(
+        server.ready.contains(&shown),
+        "{} instead of {shown}",
+        server.ready
+    );
     Ok(())
 }
 
@@ -408,26 +739,39 @@ fn help(program: &str) -> Result<BTreeSet<String>> {
 fn check_nats(start: &Start, nodes: &BTreeSet<String>, domain: &str) {
     let urls = start.value("--nats").expect("--nats");
     let told: BTreeSet<String> = urls.split(',').map(str::to_owned).collect();
-    let expected: BTreeSet<String> = nodes.iter().map(|node| format!("nats://{node}{domain}:4222")).collect();
+    let expected: BTreeSet<String> = nodes
+        .iter()
+        .map(|node| format!("nats://{node}{domain}:4222"))
+        .collect();
     assert_eq!(told, expected, "{}", start.place);
     assert!(!start.variables.contains_key(&variable("--nats")));
 }
 
 /// Of a service in the compose file: the port inside and the one outside.
 fn published(service: &Value) -> BTreeMap<u64, u64> {
-    let ports = service["ports"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let ports = service["ports"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     let pair = |port: &str| {
         let port = port.trim_end_matches("/udp");
         let (outside, inside) = port.rsplit_once(':')?;
-        Some((inside.parse().ok()?, outside.rsplit(':').next()?.parse().ok()?))
+        Some((
+            inside.parse().ok()?,
+            outside.rsplit(':').next()?.parse().ok()?,
+        ))
     };
-    ports.map(|port| pair(port).unwrap_or_else(|| panic!("{port}"))).collect()
+    ports
+        .map(|port| pair(port).unwrap_or_else(|| panic!("{port}")))
+        .collect()
 }
 
 /// A container's port by its name or number.
 fn port_named(container: &Value, port: &Value) -> Option<u64> {
     let ports = container["ports"].as_array()?.iter();
-    port.as_u64().or_else(|| ports.clone().find(|it| it["name"] == *port)?["containerPort"].as_u64())
+    port.as_u64()
+        .or_else(|| ports.clone().find(|it| it["name"] == *port)?["containerPort"].as_u64())
 }
 
 fn words(expression: &str) -> impl Iterator<Item = &str> {
@@ -436,6 +780,8 @@ fn words(expression: &str) -> impl Iterator<Item = &str> {
 
 fn balanced(expression: &str) -> bool {
     let count = |letter| expression.matches(letter).count();
-    [('(', ')'), ('{', '}'), ('[', ']')].iter().all(|(open, close)| count(*open) == count(*close))
+    [('(', ')'), ('{', '}'), ('[', ']')]
+        .iter()
+        .all(|(open, close)| count(*open) == count(*close))
         && count('"') % 2 == 0
 }

@@ -31,9 +31,13 @@ fn ten_hosts_are_asked_to_end_under_a_hundred_bots_and_hand_their_rooms_over() -
 fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
     let scratch = Scratch::new(&format!("failover-{signal}-{}", flags.len()));
     let server = Server::start(&scratch, &["--hosts", "process:3"])?;
-    let bots: Vec<Child> = (0..ROOMS).map(|room| start(&scratch, &server, room, flags)).collect::<Result<_>>()?;
+    let bots: Vec<Child> = (0..ROOMS)
+        .map(|room| start(&scratch, &server, room, flags))
+        .collect::<Result<_>>()?;
     let everybody = (ROOMS * BOTS) as f64;
-    server.await_metrics("everybody", |metrics| metrics["ambit_host_players"] == everybody)?;
+    server.await_metrics("everybody", |metrics| {
+        metrics["ambit_host_players"] == everybody
+    })?;
     for kill in 0..KILLS {
         std::thread::sleep(APART);
         let children = server.children();
@@ -46,13 +50,19 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let summary: Value = serde_json::from_str(text.lines().last().context("no summary")?)?;
-        assert_eq!((&summary["connected"], &summary["errors"]), (&BOTS.into(), &0.into()), "{summary}\n{said}");
+        assert_eq!(
+            (&summary["connected"], &summary["errors"]),
+            (&BOTS.into(), &0.into()),
+            "{summary}\n{said}"
+        );
         // Each command that was confirmed is in the room's later state, once.
         assert_eq!(summary["lost_commands"], 0, "{summary}\n{said}");
         acknowledged += summary["acknowledged"].as_u64().unwrap_or_default();
         moves += summary["moves"].as_u64().unwrap_or_default();
         gaps.push(
-            ["move_gap_ms_p50", "move_gap_ms_p99", "move_gap_ms_max"].map(|key| summary[key].to_string()).join("/"),
+            ["move_gap_ms_p50", "move_gap_ms_p99", "move_gap_ms_max"]
+                .map(|key| summary[key].to_string())
+                .join("/"),
         );
     }
     let moved = server.metrics()?["ambit_rooms_moved_total"];
@@ -60,7 +70,10 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
         "{KILLS} hosts ended by SIG{signal} under {everybody} bots {flags:?}: {moved} rooms moved, with {moves} moves of bots; {acknowledged} commands \
          confirmed, none lost; gaps around moves by room (p50/p99/max ms): {gaps:?}"
     );
-    assert!(moved >= 5.0 && moves >= 5 * BOTS as u64, "{moved} rooms moved, and {moves} bots");
+    assert!(
+        moved >= 5.0 && moves >= 5 * BOTS as u64,
+        "{moved} rooms moved, and {moves} bots"
+    );
     assert!(acknowledged > 100, "{acknowledged}");
     Ok(())
 }
@@ -68,12 +81,29 @@ fn end_hosts(signal: &str, flags: &[&str]) -> Result<()> {
 fn start(scratch: &Scratch, server: &Server, room: usize, flags: &[&str]) -> Result<Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    let (count, room, server) = (BOTS.to_string(), format!("room{room}"), server.world.to_string());
+    let (count, room, server) = (
+        BOTS.to_string(),
+        format!("room{room}"),
+        server.world.to_string(),
+    );
     // On a small map there is always something fresh to hear.
     let small = ["--param", "size=60x60", "--param", "obstacles=10"];
     command
-        .args(["--count", &count, "--seconds", "45", "--json", "--room", &room, "--server", &server])
+        .args([
+            "--count",
+            &count,
+            "--seconds",
+            "45",
+            "--json",
+            "--room",
+            &room,
+            "--server",
+            &server,
+        ])
         .args(small)
         .args(flags);
-    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+    Ok(command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?)
 }

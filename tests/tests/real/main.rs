@@ -1,4 +1,5 @@
-//! Over real sockets, with real processes: what only they can show. The tests wait for events, never for a time.
+//! Over real sockets, with real processes: what only they can show. The tests wait for events,
+//! never for a time.
 
 mod agones;
 mod bad_input;

@@ -16,44 +16,72 @@ fn rooms_of_a_dead_host_go_on_at_another_and_nobody_is_sent_away() -> Result<()>
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.ask(&format!("create room{index} game=field npcs=5"), "created")?;
         let started = console.ask("start", "started")?;
-        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
-        consoles.push((console, started["address"].as_str().unwrap_or_default().to_owned()));
+        console.wait_until("the avatar", |event| {
+            event["ev"] == "enter" && event["own"] == true
+        })?;
+        consoles.push((
+            console,
+            started["address"].as_str().unwrap_or_default().to_owned(),
+        ));
     }
-    let mut addresses: Vec<&str> = consoles.iter().map(|(_, address)| address.as_str()).collect();
+    let mut addresses: Vec<&str> = consoles
+        .iter()
+        .map(|(_, address)| address.as_str())
+        .collect();
     addresses.sort_unstable();
     assert!(
-        addresses[0] == addresses[1] && addresses[2] == addresses[3] && addresses[1] != addresses[2],
+        addresses[0] == addresses[1]
+            && addresses[2] == addresses[3]
+            && addresses[1] != addresses[2],
         "{addresses:?}"
     );
     // Where they have walked to shows that they come back into the same avatar.
     for (console, _) in &mut consoles {
         console.type_in("move 20 20")?;
     }
-    let bots: Vec<_> = (0..4).map(|room| bots(&scratch, &server, room, 10)).collect::<Result<_>>()?;
+    let bots: Vec<_> = (0..4)
+        .map(|room| bots(&scratch, &server, room, 10))
+        .collect::<Result<_>>()?;
     for (console, _) in &mut consoles {
-        console
-            .wait_until("a bot", |event| event["ev"] == "enter" && event["kind"] == "avatar" && event["own"] != true)?;
+        console.wait_until("a bot", |event| {
+            event["ev"] == "enter" && event["kind"] == "avatar" && event["own"] != true
+        })?;
     }
 
     let children = server.children();
     real::server_signal(children[0], "KILL")?;
-    server.await_metrics("the rooms that move", |metrics| metrics["ambit_rooms_moved_total"] == 2.0)?;
+    server.await_metrics("the rooms that move", |metrics| {
+        metrics["ambit_rooms_moved_total"] == 2.0
+    })?;
     // Each of them has the avatar in sight again, and two have changed hosts for that.
     let mut moved = 0;
     for (console, _) in &mut consoles {
         let seen = until_in_sight(console)?;
-        assert!(!console.events.iter().any(|event| event["ev"] == "left" || event["ev"] == "error"), "{seen}");
+        assert!(
+            !console
+                .events
+                .iter()
+                .any(|event| event["ev"] == "left" || event["ev"] == "error"),
+            "{seen}"
+        );
         moved += usize::from(is_moved(console));
     }
     assert_eq!(moved, 2, "those of one host");
     // The dead one is replaced.
     server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
     let replaced = server.children();
-    assert!(replaced.len() == 2 && replaced.contains(&children[1]), "{children:?}, then {replaced:?}");
+    assert!(
+        replaced.len() == 2 && replaced.contains(&children[1]),
+        "{children:?}, then {replaced:?}"
+    );
     for bots in bots {
         let summary = summary(bots)?;
         println!("{summary}");
-        assert_eq!((&summary["connected"], &summary["errors"]), (&10.into(), &0.into()), "{summary}");
+        assert_eq!(
+            (&summary["connected"], &summary["errors"]),
+            (&10.into(), &0.into()),
+            "{summary}"
+        );
     }
     Ok(())
 }
@@ -67,7 +95,9 @@ fn a_host_that_hangs_is_given_up_killed_and_replaced_and_its_rooms_go_on() -> Re
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.ask(&format!("create {name}'s game=field npcs=5"), "created")?;
         console.ask("start", "started")?;
-        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+        console.wait_until("the avatar", |event| {
+            event["ev"] == "enter" && event["own"] == true
+        })?;
         consoles.push(console);
     }
     let children = server.children();
@@ -76,12 +106,17 @@ fn a_host_that_hangs_is_given_up_killed_and_replaced_and_its_rooms_go_on() -> Re
     while real::is_alive(children[0]) || server.children().len() < 2 {
         std::thread::yield_now();
     }
-    server.await_metrics("a room that moves", |metrics| metrics["ambit_rooms_moved_total"] == 1.0)?;
+    server.await_metrics("a room that moves", |metrics| {
+        metrics["ambit_rooms_moved_total"] == 1.0
+    })?;
     server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
     let mut moved = 0;
     for console in &mut consoles {
         let seen = until_in_sight(console)?;
-        assert!(!console.events.iter().any(|event| event["ev"] == "left"), "{seen}");
+        assert!(
+            !console.events.iter().any(|event| event["ev"] == "left"),
+            "{seen}"
+        );
         moved += usize::from(is_moved(console));
     }
     assert_eq!(moved, 1);
@@ -91,14 +126,23 @@ fn a_host_that_hangs_is_given_up_killed_and_replaced_and_its_rooms_go_on() -> Re
 #[test]
 fn children_come_as_rooms_need_them_up_to_the_most() -> Result<()> {
     let scratch = Scratch::new("elastic");
-    let server = Server::start(&scratch, &["--hosts", "process:1..3", "--host-capacity", "1"])?;
-    assert!(server.ready.contains("hosts=process:1..3"), "{}", server.ready);
+    let server = Server::start(
+        &scratch,
+        &["--hosts", "process:1..3", "--host-capacity", "1"],
+    )?;
+    assert!(
+        server.ready.contains("hosts=process:1..3"),
+        "{}",
+        server.ready
+    );
     let mut consoles = Vec::new();
     for (name, hosts) in [("ann", 2.0), ("bob", 3.0), ("cat", 3.0)] {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.ask("create den game=field npcs=5", "created")?;
         console.ask("start", "started")?;
-        server.await_metrics("the hosts that are wanted", |metrics| metrics["ambit_hosts"] == hosts)?;
+        server.await_metrics("the hosts that are wanted", |metrics| {
+            metrics["ambit_hosts"] == hosts
+        })?;
         consoles.push(console);
     }
     let mut dan = Console::start(&scratch, server.world, "dan", &[])?;
@@ -130,20 +174,61 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
         for room in ROOMS / 4 * wave..ROOMS / 4 * (wave + 1) {
             let mut command = Command::new(real::binary("bots"));
             scratch.confine(&mut command);
-            let (count, name, address) = (EACH.to_string(), format!("room{room}"), server.world.to_string());
-            command.args(["--count", &count, "--seconds", "60", "--json", "--room", &name, "--server", &address]);
+            let (count, name, address) = (
+                EACH.to_string(),
+                format!("room{room}"),
+                server.world.to_string(),
+            );
+            command.args([
+                "--count",
+                &count,
+                "--seconds",
+                "60",
+                "--json",
+                "--room",
+                &name,
+                "--server",
+                &address,
+            ]);
             // Light ones that hold still: the server does the same for them, but for their words.
-            command.args(["--full", "1", "--profile", "idle", "--param", "npcs=10", "--param", "size=60x60"]);
-            crowds.push(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
+            command.args([
+                "--full",
+                "1",
+                "--profile",
+                "idle",
+                "--param",
+                "npcs=10",
+                "--param",
+                "size=60x60",
+            ]);
+            crowds.push(
+                command
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::null())
+                    .spawn()?,
+            );
         }
         let in_by_now = (ROOMS / 4 * (wave + 1) * EACH) as f64;
-        server.await_metrics("a wave of bots", |metrics| metrics["ambit_host_players"] == in_by_now)?;
+        server.await_metrics("a wave of bots", |metrics| {
+            metrics["ambit_host_players"] == in_by_now
+        })?;
     }
     let metrics = server.metrics()?;
-    let by_host: Vec<f64> =
-        metrics.iter().filter(|(name, _)| name.starts_with("ambit_rooms_by_host{")).map(|(_, rooms)| *rooms).collect();
-    assert_eq!(by_host, vec![ROOMS as f64 / f64::from(HOSTS); HOSTS as usize], "rooms by host");
-    let before = (cpu_seconds(&hosts)?, cpu_seconds(&[server.id()])?, metrics["ambit_tick_seconds_count"]);
+    let by_host: Vec<f64> = metrics
+        .iter()
+        .filter(|(name, _)| name.starts_with("ambit_rooms_by_host{"))
+        .map(|(_, rooms)| *rooms)
+        .collect();
+    assert_eq!(
+        by_host,
+        vec![ROOMS as f64 / f64::from(HOSTS); HOSTS as usize],
+        "rooms by host"
+    );
+    let before = (
+        cpu_seconds(&hosts)?,
+        cpu_seconds(&[server.id()])?,
+        metrics["ambit_tick_seconds_count"],
+    );
     let began = now();
     std::thread::sleep(std::time::Duration::from_secs(5));
     let metrics = server.metrics()?;
@@ -153,7 +238,11 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
         "{HOSTS} hosts, {ROOMS} rooms, {} bots: hosts {:.2} cores and {} MiB, lobby {:.3} cores and {} MiB, {:.0} ticks/s of {}",
         ROOMS * EACH,
         cores(cpu_seconds(&hosts)?, before.0),
-        hosts.iter().map(|host| resident_kib(*host)).sum::<Result<u64>>()? / 1_024,
+        hosts
+            .iter()
+            .map(|host| resident_kib(*host))
+            .sum::<Result<u64>>()?
+            / 1_024,
         cores(cpu_seconds(&[server.id()])?, before.1),
         server.resident_kib()? / 1_024,
         (metrics["ambit_tick_seconds_count"] - before.2) / seconds,
@@ -162,8 +251,15 @@ fn forty_rooms_of_ten_bots_spread_evenly_over_four_hosts() -> Result<()> {
     let mut ages = Vec::new();
     for bots in crowds {
         let summary = summary(bots)?;
-        assert_eq!((&summary["connected"], &summary["errors"]), (&EACH.into(), &0.into()), "{summary}");
-        ages.push((summary["age_ms_p50"].as_u64(), summary["age_ms_p99"].as_u64()));
+        assert_eq!(
+            (&summary["connected"], &summary["errors"]),
+            (&EACH.into(), &0.into()),
+            "{summary}"
+        );
+        ages.push((
+            summary["age_ms_p50"].as_u64(),
+            summary["age_ms_p99"].as_u64(),
+        ));
     }
     ages.sort_unstable();
     println!(
@@ -190,10 +286,16 @@ fn the_children_die_with_their_parent() -> Result<()> {
 /// Asks until the own avatar is in sight; a room may be on its way.
 fn until_in_sight(console: &mut Console) -> Result<Value> {
     loop {
-        // A line is answered once all before it is done, so this ends with the console's own patience.
+        // A line is answered once all before it is done, so this ends with the console's own
+        // patience.
         console.type_in("wait 100ms")?;
         let seen = console.ask("objects", "objects")?;
-        if seen["objects"].as_array().into_iter().flatten().any(|object| object["own"] == true) {
+        if seen["objects"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|object| object["own"] == true)
+        {
             return Ok(seen);
         }
     }
@@ -201,22 +303,49 @@ fn until_in_sight(console: &mut Console) -> Result<Value> {
 
 /// Whether the console's room has changed hosts.
 fn is_moved(console: &Console) -> bool {
-    console.events.iter().any(|event| event["ev"] == "started" && event["again"] == true)
+    console
+        .events
+        .iter()
+        .any(|event| event["ev"] == "started" && event["again"] == true)
 }
 
 /// Bots in a room for as long as a test takes.
-fn bots(scratch: &Scratch, server: &Server, room: usize, count: usize) -> Result<std::process::Child> {
+fn bots(
+    scratch: &Scratch,
+    server: &Server,
+    room: usize,
+    count: usize,
+) -> Result<std::process::Child> {
     let mut command = Command::new(real::binary("bots"));
     scratch.confine(&mut command);
-    let (count, room, server) = (count.to_string(), format!("room{room}"), server.world.to_string());
-    command.args(["--count", &count, "--seconds", "8", "--json", "--room", &room, "--server", &server]);
-    Ok(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?)
+    let (count, room, server) = (
+        count.to_string(),
+        format!("room{room}"),
+        server.world.to_string(),
+    );
+    command.args([
+        "--count",
+        &count,
+        "--seconds",
+        "8",
+        "--json",
+        "--room",
+        &room,
+        "--server",
+        &server,
+    ]);
+    Ok(command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?)
 }
 
 fn summary(bots: std::process::Child) -> Result<Value> {
     let output = bots.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(serde_json::from_str(text.lines().last().unwrap_or_default())?)
+    Ok(serde_json::from_str(
+        text.lines().last().unwrap_or_default(),
+    )?)
 }
 
 /// User and system time of these processes so far.
@@ -224,7 +353,11 @@ fn cpu_seconds(ids: &[u32]) -> Result<f64> {
     let ticks = ids.iter().map(|id| {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-        let times = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+        let times = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(str::parse::<u64>);
         times.sum::<Result<u64, _>>().map_err(anyhow::Error::from)
     });
     Ok(ticks.sum::<Result<u64>>()? as f64 / 100.0)
@@ -232,7 +365,10 @@ fn cpu_seconds(ids: &[u32]) -> Result<f64> {
 
 fn resident_kib(id: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap_or_default();
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 

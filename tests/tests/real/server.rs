@@ -24,7 +24,9 @@ fn a_drain_ends_the_hosts_with_their_players_inside() -> Result<()> {
         let mut console = Console::start(&scratch, server.world, name, &[])?;
         console.ask(&format!("create {name} game=field"), "created")?;
         console.ask("start", "started")?;
-        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+        console.wait_until("the avatar", |event| {
+            event["ev"] == "enter" && event["own"] == true
+        })?;
         consoles.push(console);
     }
     assert_eq!(server.terminate()?, Some(0));
@@ -61,7 +63,9 @@ fn health_and_metrics_answer() -> Result<()> {
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
     ann.ask("create meadow game=field", "created")?;
     ann.ask("start", "started")?;
-    ann.wait_until("her avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+    ann.wait_until("her avatar", |event| {
+        event["ev"] == "enter" && event["own"] == true
+    })?;
     let wanted = [
         "connections",
         "rooms",
@@ -74,10 +78,18 @@ fn health_and_metrics_answer() -> Result<()> {
         "leaves",
         "drop",
     ];
-    let seen = |metrics: &Metrics| metrics.iter().any(|(name, &value)| name.contains("enters") && value > 0.0);
+    let seen = |metrics: &Metrics| {
+        metrics
+            .iter()
+            .any(|(name, &value)| name.contains("enters") && value > 0.0)
+    };
     let metrics = server.await_metrics("her avatar", seen)?;
     for name in wanted {
-        assert!(metrics.keys().any(|series| series.contains(name)), "no series with '{name}' in {:?}", metrics.keys());
+        assert!(
+            metrics.keys().any(|series| series.contains(name)),
+            "no series with '{name}' in {:?}",
+            metrics.keys()
+        );
     }
     Ok(())
 }
@@ -96,12 +108,19 @@ fn metrics_say_what_happened() -> Result<()> {
         consoles.push(console);
     }
     for console in &mut consoles {
-        console.wait_until("the avatar", |event| event["ev"] == "enter" && event["own"] == true)?;
+        console.wait_until("the avatar", |event| {
+            event["ev"] == "enter" && event["own"] == true
+        })?;
     }
     let metrics = server.await_metrics("three avatars", |metrics| {
         metrics["ambit_host_players"] == 3.0 && metrics["ambit_enters_total"] >= 3.0
     })?;
-    for (series, expected) in [("connections", 3.0), ("players", 3.0), ("rooms", 1.0), ("rooms_running", 1.0)] {
+    for (series, expected) in [
+        ("connections", 3.0),
+        ("players", 3.0),
+        ("rooms", 1.0),
+        ("rooms_running", 1.0),
+    ] {
         assert_eq!(metrics[&format!("ambit_{series}")], expected, "{series}");
     }
     for direction in ["in", "out"] {
@@ -109,7 +128,10 @@ fn metrics_say_what_happened() -> Result<()> {
             metrics[&format!("ambit_datagrams_total{{direction=\"{direction}\"}}")],
             metrics[&format!("ambit_datagram_bytes_total{{direction=\"{direction}\"}}")],
         );
-        assert!(datagrams > 0.0 && bytes > datagrams, "{direction}: {datagrams} datagrams, {bytes} bytes");
+        assert!(
+            datagrams > 0.0 && bytes > datagrams,
+            "{direction}: {datagrams} datagrams, {bytes} bytes"
+        );
     }
     Ok(())
 }
@@ -123,14 +145,27 @@ fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() -> Result<()> {
     let variable = [("AMBIT_MAX_CONNECTIONS", "2")];
     let check = |server: Server, allowed: usize| -> Result<()> {
         let start = |name: &&str| Console::start(&scratch, server.world, name, &[]);
-        let _guests = ["ann", "bob", "cat"][..allowed].iter().map(start).collect::<Result<Vec<_>>>()?;
+        let _guests = ["ann", "bob", "cat"][..allowed]
+            .iter()
+            .map(start)
+            .collect::<Result<Vec<_>>>()?;
         let one_more = start(&"dan").err().expect("there are as many as allowed");
-        assert!(format!("{one_more:#}").contains("too_many_connections"), "{one_more:#}");
+        assert!(
+            format!("{one_more:#}").contains("too_many_connections"),
+            "{one_more:#}"
+        );
         Ok(())
     };
     check(Server::start(&scratch, &file)?, 1)?;
     check(Server::start_with(&scratch, &file, &variable)?, 2)?;
-    check(Server::start_with(&scratch, &[&file[..], &["--max-connections", "3"]].concat(), &variable)?, 3)
+    check(
+        Server::start_with(
+            &scratch,
+            &[&file[..], &["--max-connections", "3"]].concat(),
+            &variable,
+        )?,
+        3,
+    )
 }
 
 #[test]
@@ -145,7 +180,10 @@ fn what_is_wrong_with_an_option_is_said_in_a_line() -> Result<()> {
     ] {
         let mut command = std::process::Command::new(binary("world-server"));
         scratch.confine(&mut command);
-        let output = command.args(["--http", "127.0.0.1:0"]).args(&arguments).output()?;
+        let output = command
+            .args(["--http", "127.0.0.1:0"])
+            .args(&arguments)
+            .output()?;
         assert!(!output.status.success());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains(expected), "{arguments:?}: {said}");
@@ -155,10 +193,14 @@ fn what_is_wrong_with_an_option_is_said_in_a_line() -> Result<()> {
 
 /// A player is told why there is no game any more.
 fn expect_the_end(console: &mut Console) -> Result<()> {
-    let told = console
-        .wait_until("the reason", |event| ["left", "error"].contains(&event["ev"].as_str().unwrap_or_default()))?;
+    let told = console.wait_until("the reason", |event| {
+        ["left", "error"].contains(&event["ev"].as_str().unwrap_or_default())
+    })?;
     let text = told.to_string();
-    assert!(text.contains("drain") || text.contains("room_closed"), "{text}");
+    assert!(
+        text.contains("drain") || text.contains("room_closed"),
+        "{text}"
+    );
     Ok(())
 }
 

@@ -1,6 +1,8 @@
-//! Stands in for the sidecar of Agones: the same paths, the same rules for counters, the same form of errors.
+//! Stands in for the sidecar of Agones: the same paths, the same rules for counters, the same form
+//! of errors.
 //!
-//! Source: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`, `proto/sdk/beta/beta.proto`.
+//! Source: Agones, `pkg/sdkserver/sdkserver.go`, `proto/sdk/sdk.proto`,
+//! `proto/sdk/beta/beta.proto`.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -65,23 +67,35 @@ impl Sidecar {
         let rules = Arc::new(Mutex::new(Rules {
             errs: false,
             game_server: game_server("127.0.0.1", 7_000),
-            counters: ["rooms", "players"].map(|name| (name.to_owned(), (0, 1))).into(),
+            counters: ["rooms", "players"]
+                .map(|name| (name.to_owned(), (0, 1)))
+                .into(),
             taken: BTreeMap::new(),
         }));
         let (sender, requests) = sync_channel(REQUESTS);
         let (stop, stopped) = oneshot::channel();
-        let router = Router::new().fallback(answer).with_state((Arc::clone(&rules), sender));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let router = Router::new()
+            .fallback(answer)
+            .with_state((Arc::clone(&rules), sender));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         std::thread::spawn(move || {
             runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener of this process");
+                let listener = tokio::net::TcpListener::from_std(listener)
+                    .expect("a listener of this process");
                 tokio::select! {
                     ended = axum::serve(listener, router) => ended.expect("serving does not end"),
                     _ = stopped => {}
                 }
             });
         });
-        Ok(Self { port, requests, rules, _stop: stop })
+        Ok(Self {
+            port,
+            requests,
+            rules,
+            _stop: stop,
+        })
     }
 
     /// How it answers from now on.
@@ -89,7 +103,8 @@ impl Sidecar {
         self.rules.lock().expect("no holder panics")
     }
 
-    /// Looks again after each request until `wanted` is the case. There is always one more: health, twice a second.
+    /// Looks again after each request until `wanted` is the case. There is always one more: health,
+    /// twice a second.
     pub(crate) fn wait(&self, what: &str, wanted: impl Fn(&Rules) -> bool) -> Result<()> {
         while self.requests.try_recv().is_ok() {}
         for _ in 0..5 * PATIENCE.as_secs() {
@@ -104,7 +119,11 @@ impl Sidecar {
 
 /// As the gateway writes it.
 pub(crate) fn game_server(address: &str, port: u16) -> Value {
-    let ports = if port == 0 { json!([]) } else { json!([{ "name": "game", "port": port }]) };
+    let ports = if port == 0 {
+        json!([])
+    } else {
+        json!([{ "name": "game", "port": port }])
+    };
     json!({
         "object_meta": { "name": "hosts-abcde", "namespace": "default", "generation": "1", "labels": {} },
         "spec": { "health": { "disabled": false, "period_seconds": 1, "failure_threshold": 3, "initial_delay_seconds": 5 } },
@@ -114,19 +133,35 @@ pub(crate) fn game_server(address: &str, port: u16) -> Value {
 
 type Shared = (Arc<Mutex<Rules>>, SyncSender<()>);
 
-async fn answer(State((rules, sender)): State<Shared>, method: Method, uri: Uri, body: String) -> (StatusCode, String) {
+async fn answer(
+    State((rules, sender)): State<Shared>,
+    method: Method,
+    uri: Uri,
+    body: String,
+) -> (StatusCode, String) {
     let path = uri.path().to_owned();
     let body = serde_json::from_str(&body).unwrap_or(Value::Null);
-    let result = judge(&mut rules.lock().expect("no holder panics"), &method, &path, &body);
+    let result = judge(
+        &mut rules.lock().expect("no holder panics"),
+        &method,
+        &path,
+        &body,
+    );
     let answer = match result {
         Ok(value) => {
-            *rules.lock().expect("no holder panics").taken.entry(path).or_default() += 1;
+            *rules
+                .lock()
+                .expect("no holder panics")
+                .taken
+                .entry(path)
+                .or_default() += 1;
             (StatusCode::OK, value.to_string())
         }
         // What is no gRPC status becomes an "unknown" one, and that a 500.
-        Err(message) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, json!({ "code": 2, "message": message, "details": [] }).to_string())
-        }
+        Err(message) => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            json!({ "code": 2, "message": message, "details": [] }).to_string(),
+        ),
     };
     let _ = sender.try_send(());
     answer
@@ -141,7 +176,10 @@ fn judge(rules: &mut Rules, method: &Method, path: &str, body: &Value) -> Result
         ("POST", "/ready" | "/health" | "/shutdown") if *body == json!({}) => Ok(json!({})),
         ("PATCH", path) => {
             let name = path.strip_prefix("/v1beta1/counters/").ok_or("Not Found")?;
-            let counter = rules.counters.get_mut(name).ok_or(format!("counter not found: {name}"))?;
+            let counter = rules
+                .counters
+                .get_mut(name)
+                .ok_or(format!("counter not found: {name}"))?;
             let capacity = figure(body, "capacity").unwrap_or(counter.1);
             let count = figure(body, "count").unwrap_or(counter.0);
             if count > capacity {
@@ -150,7 +188,9 @@ fn judge(rules: &mut Rules, method: &Method, path: &str, body: &Value) -> Result
                 ));
             }
             *counter = (count, capacity);
-            Ok(json!({ "name": name, "count": count.to_string(), "capacity": capacity.to_string() }))
+            Ok(
+                json!({ "name": name, "count": count.to_string(), "capacity": capacity.to_string() }),
+            )
         }
         _ => Err(format!("{method} {path} is not known here")),
     }

@@ -9,40 +9,70 @@ fn a_player_walks_through_a_gate_to_another_host_and_back() -> Result<()> {
     let scratch = Scratch::new("gates");
     let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "zones"])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.ask("create twins game=field maps=2 size=30x30 obstacles=0 npcs=0", "created")?;
+    ann.ask(
+        "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
+        "created",
+    )?;
     let here = ann.ask("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     let mut bob = Console::start(&scratch, server.world, "bob", &[])?;
     bob.ask("join twins", "joined")?;
-    bob.wait_until("ann", |event| event["ev"] == "enter" && event["own"] == false)?;
+    bob.wait_until("ann", |event| {
+        event["ev"] == "enter" && event["own"] == false
+    })?;
 
     ann.type_in("move 29.5 15")?;
     let there = ann.wait_for("started")?;
-    assert_eq!((&there["map"], &there["room"]), (&1.into(), &here["room"]), "{there}");
-    assert_ne!(there["address"], here["address"], "each map has a home of its own");
+    assert_eq!(
+        (&there["map"], &there["room"]),
+        (&1.into(), &here["room"]),
+        "{there}"
+    );
+    assert_ne!(
+        there["address"], here["address"],
+        "each map has a home of its own"
+    );
     let avatar = ann.wait_until("the avatar beyond", own_avatar)?;
     assert!(near(&avatar, 5.0, 15.0), "{avatar}");
     bob.wait_for("leave")?;
     // It is one world all the same: in the list, and in what is said.
     bob.type_in("say hello over there")?;
-    ann.wait_until("bob's words", |event| event["ev"] == "chat" && event["text"] == "hello over there")?;
+    ann.wait_until("bob's words", |event| {
+        event["ev"] == "chat" && event["text"] == "hello over there"
+    })?;
     let rooms = bob.ask("rooms", "rooms")?;
     assert_eq!(
-        (rooms["rooms"].as_array().map(Vec::len), &rooms["rooms"][0]["players"]),
+        (
+            rooms["rooms"].as_array().map(Vec::len),
+            &rooms["rooms"][0]["players"]
+        ),
         (Some(1), &2.into()),
         "{rooms}"
     );
 
     ann.type_in("move 0.5 15")?;
     let back = ann.wait_for("started")?;
-    assert_eq!((&back["map"], &back["address"]), (&0.into(), &here["address"]), "{back}");
+    assert_eq!(
+        (&back["map"], &back["address"]),
+        (&0.into(), &here["address"]),
+        "{back}"
+    );
     let avatar = ann.wait_until("the avatar back here", own_avatar)?;
     assert!(near(&avatar, 25.0, 15.0), "{avatar}");
-    bob.wait_until("ann again", |event| event["ev"] == "enter" && event["own"] == false)?;
-    let crossed = server.await_metrics("two crossings", |metrics| metrics["ambit_crossings_total"] == 2.0)?;
+    bob.wait_until("ann again", |event| {
+        event["ev"] == "enter" && event["own"] == false
+    })?;
+    let crossed = server.await_metrics("two crossings", |metrics| {
+        metrics["ambit_crossings_total"] == 2.0
+    })?;
     assert_eq!(crossed["ambit_rooms_moved_total"], 0.0);
     for console in [&ann, &bob] {
-        assert!(!console.events.iter().any(|event| event["ev"] == "left" || event["ev"] == "error"));
+        assert!(
+            !console
+                .events
+                .iter()
+                .any(|event| event["ev"] == "left" || event["ev"] == "error")
+        );
     }
     Ok(())
 }
@@ -52,17 +82,24 @@ fn the_host_of_the_other_map_dies_and_the_player_comes_back_through_the_gate() -
     let scratch = Scratch::new("gates-dead");
     let server = Server::start(&scratch, &["--hosts", "process:2", "--placement", "zones"])?;
     let mut ann = Console::start(&scratch, server.world, "ann", &[])?;
-    ann.ask("create twins game=field maps=2 size=30x30 obstacles=0 npcs=0", "created")?;
+    ann.ask(
+        "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
+        "created",
+    )?;
     ann.ask("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     ann.type_in("move 29.5 15")?;
-    ann.wait_until("the other map", |event| event["ev"] == "started" && event["map"] == 1)?;
+    ann.wait_until("the other map", |event| {
+        event["ev"] == "started" && event["map"] == 1
+    })?;
     ann.wait_until("the avatar beyond", own_avatar)?;
     for (at, child) in server.children().into_iter().enumerate() {
         real::server_signal(child, "KILL")?;
         // First one of the maps, then both, since the second host has them then.
         let moved = [1.0, 3.0][at];
-        server.await_metrics("the rooms that move", |metrics| metrics["ambit_rooms_moved_total"] == moved)?;
+        server.await_metrics("the rooms that move", |metrics| {
+            metrics["ambit_rooms_moved_total"] == moved
+        })?;
         server.await_metrics("another host", |metrics| metrics["ambit_hosts"] == 2.0)?;
         if at == 0 {
             // Who loses the next host within three seconds may be what kills them.
@@ -70,7 +107,9 @@ fn the_host_of_the_other_map_dies_and_the_player_comes_back_through_the_gate() -
         }
     }
     ann.type_in("move 0.5 15")?;
-    ann.wait_until("the first map", |event| event["ev"] == "started" && event["map"] == 0)?;
+    ann.wait_until("the first map", |event| {
+        event["ev"] == "started" && event["map"] == 0
+    })?;
     let avatar = ann.wait_until("the avatar back here", own_avatar)?;
     assert!(near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
@@ -82,18 +121,25 @@ fn the_leader_dies_and_the_gates_are_open_again_at_the_next_one() -> Result<()> 
     let scratch = Scratch::new("gates-leader");
     let mut cluster = Cluster::start(&scratch)?;
     let mut ann = Console::start(&scratch, cluster.leader().world, "ann", &[])?;
-    ann.ask("create twins game=field maps=2 size=30x30 obstacles=0 npcs=0", "created")?;
+    ann.ask(
+        "create twins game=field maps=2 size=30x30 obstacles=0 npcs=0",
+        "created",
+    )?;
     ann.ask("start", "started")?;
     ann.wait_until("the avatar", own_avatar)?;
     ann.type_in("move 29.5 15")?;
-    ann.wait_until("the other map", |event| event["ev"] == "started" && event["map"] == 1)?;
+    ann.wait_until("the other map", |event| {
+        event["ev"] == "started" && event["map"] == 1
+    })?;
     ann.wait_until("the avatar beyond", own_avatar)?;
     cluster.kill_leader()?;
     let back = ann.wait_for("welcome")?;
     assert_eq!(back["resumed"], true, "{back}");
     cluster.await_succession()?;
     ann.type_in("move 0.5 15")?;
-    ann.wait_until("the first map", |event| event["ev"] == "started" && event["map"] == 0)?;
+    ann.wait_until("the first map", |event| {
+        event["ev"] == "started" && event["map"] == 0
+    })?;
     let avatar = ann.wait_until("the avatar back here", own_avatar)?;
     assert!(near(&avatar, 25.0, 15.0), "{avatar}");
     assert!(!ann.events.iter().any(|event| event["ev"] == "left"));
@@ -105,6 +151,10 @@ fn own_avatar(event: &Value) -> bool {
 }
 
 fn near(event: &Value, x: f64, y: f64) -> bool {
-    let off = |key: &str, wanted: f64| event[key].as_f64().is_some_and(|is| (is - wanted).abs() <= 3.0);
+    let off = |key: &str, wanted: f64| {
+        event[key]
+            .as_f64()
+            .is_some_and(|is| (is - wanted).abs() <= 3.0)
+    };
     off("x", x) && off("y", y)
 }

@@ -1,7 +1,7 @@
 //! A narrow line and many cubes: 901 objects, 60 packets a second, 256 kbit/s a client.
 //!
-//! The bytes are counted on the simulated wire by somebody who knows nothing of the link's budget ([`ambit_tests::sim::wire`]); ages and
-//! pictures are those of the oracle of poses.
+//! The bytes are counted on the simulated wire by somebody who knows nothing of the link's budget
+//! ([`ambit_tests::sim::wire`]); ages and pictures are those of the oracle of poses.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use ambit_tests::sim::wire;
 
 /// What 256 kbit/s are, in bytes.
 const BUDGET_BYTES: u64 = 32_000;
-/// A picture is right when four fifths of its objects, those at rest among them, are where they are, to 2 mm, and all but 2 % of
-/// them no farther off than they were before the cut: what moves is new at every tick, and there is more of it than the line
-/// carries.
+/// A picture is right when four fifths of its objects, those at rest among them, are where they
+/// are, to 2 mm, and all but 2 % of them no farther off than they were before the cut: what moves
+/// is new at every tick, and there is more of it than the line carries.
 const AT_REST: (f64, f32) = (0.2, 0.002);
 const MOVING: f64 = 0.02;
 
@@ -22,13 +22,29 @@ const MOVING: f64 = 0.02;
 fn nine_hundred_cubes_stay_within_the_budget_of_every_second_and_every_age_is_bounded() {
     let mut cubes = Cubes::new(1, 2, &line(), "tumble", &PARAMETERS);
     cubes.tap();
-    let ages = cubes.ages(&[0, 1], Duration::from_secs(12), TOLERANCE_UNITS, |_, _, _| false);
+    let ages = cubes.ages(
+        &[0, 1],
+        Duration::from_secs(12),
+        TOLERANCE_UNITS,
+        |_, _, _| false,
+    );
     for guest in 0..2 {
         let sent = cubes.system.guest(guest).sent_to.as_ref().expect("tapped");
         let (most, all) = (wire::most_in_a_second(sent), wire::bytes(sent));
-        println!("guest {guest}: {} bytes in the fullest second, {} on average", most, all / 12);
-        assert!(most <= BUDGET_BYTES, "guest {guest}: {most} bytes within a second");
-        assert!(sent.len() >= 12 * 55, "guest {guest}: {} datagrams in 12 s", sent.len());
+        println!(
+            "guest {guest}: {} bytes in the fullest second, {} on average",
+            most,
+            all / 12
+        );
+        assert!(
+            most <= BUDGET_BYTES,
+            "guest {guest}: {most} bytes within a second"
+        );
+        assert!(
+            sent.len() >= 12 * 55,
+            "guest {guest}: {} datagrams in 12 s",
+            sent.len()
+        );
     }
     for (class, ages, p99_ms, max_ms) in [
         ("engaged", &ages.shown.engaged, 100, 300),
@@ -37,7 +53,12 @@ fn nine_hundred_cubes_stay_within_the_budget_of_every_second_and_every_age_is_bo
     ] {
         let quantile = |share| ages.quantile_ms(share).unwrap_or(0);
         let max = ages.max().as_millis();
-        println!("{class}: age p50 {} ms, p99 {} ms, max {max} ms of {}", quantile(0.5), quantile(0.99), ages.count());
+        println!(
+            "{class}: age p50 {} ms, p99 {} ms, max {max} ms of {}",
+            quantile(0.5),
+            quantile(0.99),
+            ages.count()
+        );
         assert!(ages.count() > 100, "{class}: {} ages", ages.count());
         assert!(quantile(0.99) <= p99_ms && max <= max_ms, "{class}");
     }
@@ -54,20 +75,35 @@ fn after_two_seconds_of_silence_the_picture_is_right_again_in_less_than_one() {
     }
     let is_right = |picture: &Picture| is_right(picture, usual_m);
     let before = cubes.picture(0);
-    println!("before the cut: {}, usually up to {usual_m} m", described(&before));
+    println!(
+        "before the cut: {}, usually up to {usual_m} m",
+        described(&before)
+    );
     assert!(is_right(&before) && usual_m < 1.0, "{}", described(&before));
     cubes.system.cut(0, Duration::from_secs(2));
     cubes.system.run_for(Duration::from_secs(2));
     let cut = cubes.picture(0);
     println!("at its end: {}", described(&cut));
-    assert!(cut.off_but_for(MOVING) > 4.0 * usual_m, "the cut was felt: {}", described(&cut));
+    assert!(
+        cut.off_but_for(MOVING) > 4.0 * usual_m,
+        "the cut was felt: {}",
+        described(&cut)
+    );
     let mut took = Duration::ZERO;
     while !is_right(&cubes.picture(0)) {
         cubes.system.run_for(Duration::from_millis(20));
         took += Duration::from_millis(20);
-        assert!(took < Duration::from_secs(1), "a second later: {}", described(&cubes.picture(0)));
+        assert!(
+            took < Duration::from_secs(1),
+            "a second later: {}",
+            described(&cubes.picture(0))
+        );
     }
-    println!("right again {} ms after the cut: {}", took.as_millis(), described(&cubes.picture(0)));
+    println!(
+        "right again {} ms after the cut: {}",
+        took.as_millis(),
+        described(&cubes.picture(0))
+    );
     assert!(cubes.system.guest(0).client.is_playing());
 }
 
@@ -79,7 +115,11 @@ fn is_right(picture: &Picture, usual_m: f32) -> bool {
 
 fn described(picture: &Picture) -> String {
     let off = [0.2, 0.1, 0.02, 0.0].map(|share| picture.off_but_for(share));
-    format!("{} missing of {}; p80, p90, p98 and max are off by {off:?} m", picture.missing, picture.off_m.len())
+    format!(
+        "{} missing of {}; p80, p90, p98 and max are off by {off:?} m",
+        picture.missing,
+        picture.off_m.len()
+    )
 }
 
 fn line() -> Impairment {

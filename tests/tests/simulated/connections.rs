@@ -11,19 +11,35 @@ use crate::script::{bad, compare_pictures, good, place, room_of};
 
 #[test]
 fn a_client_whose_connections_break_comes_back_into_its_avatar() {
-    let (mut system, room) = room_of(1, 3, &good(), &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")]);
+    let (mut system, room) = room_of(
+        1,
+        3,
+        &good(),
+        &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
+    );
     let before = place(&system, room, 0);
     let player = system.guest(0).client.player();
     let leaves = |system: &ambit_tests::sim::System| {
-        system.guest(1).events.iter().filter(|event| matches!(event, ViewEvent::Leave { .. })).count()
+        system
+            .guest(1)
+            .events
+            .iter()
+            .filter(|event| matches!(event, ViewEvent::Leave { .. }))
+            .count()
     };
     let leaves_before = leaves(&system);
     system.drop_connections(0);
-    system.run_until("the return", |system| system.guest(0).client.avatar().is_some());
+    system.run_until("the return", |system| {
+        system.guest(0).client.avatar().is_some()
+    });
     system.run_for(Duration::from_secs(1));
     assert_eq!(system.guest(0).client.player(), player);
     assert!(place(&system, room, 0).distance(before) < 0.01);
-    assert_eq!(leaves(&system), leaves_before, "to the others it never went away");
+    assert_eq!(
+        leaves(&system),
+        leaves_before,
+        "to the others it never went away"
+    );
     compare_pictures(&mut system, room);
 }
 
@@ -32,7 +48,9 @@ fn a_game_connection_that_breaks_alone_is_made_anew_with_another_ticket() {
     let (mut system, room) = room_of(2, 2, &bad(), &[("size", "50x50"), ("npcs", "5")]);
     for _ in 0..3 {
         system.drop_game(0);
-        system.run_until("the return", |system| system.guest(0).client.avatar().is_some());
+        system.run_until("the return", |system| {
+            system.guest(0).client.avatar().is_some()
+        });
         system.act(0, Action::Move { x: 20.0, y: 20.0 });
         system.run_for(Duration::from_secs(2));
     }
@@ -42,11 +60,26 @@ fn a_game_connection_that_breaks_alone_is_made_anew_with_another_ticket() {
 
 #[test]
 fn whoever_stays_away_longer_than_the_grace_period_is_gone() {
-    let (mut system, room) =
-        room_of(3, 2, &good(), &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0"), ("grace", "5")]);
+    let (mut system, room) = room_of(
+        3,
+        2,
+        &good(),
+        &[
+            ("size", "50x50"),
+            ("npcs", "0"),
+            ("obstacles", "0"),
+            ("grace", "5"),
+        ],
+    );
     system.kill(0);
-    let others =
-        |system: &ambit_tests::sim::System| system.guest(1).client.objects().filter(|seen| !seen.is_own()).count();
+    let others = |system: &ambit_tests::sim::System| {
+        system
+            .guest(1)
+            .client
+            .objects()
+            .filter(|seen| !seen.is_own())
+            .count()
+    };
     system.run_for(Duration::from_secs(4));
     assert_eq!(others(&system), 1, "the avatar waits");
     system.run_for(Duration::from_secs(3));
@@ -56,16 +89,29 @@ fn whoever_stays_away_longer_than_the_grace_period_is_gone() {
 
 #[test]
 fn a_killed_client_resumes_with_its_token_and_takes_over_a_living_one() {
-    let (mut system, room) = room_of(4, 2, &good(), &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")]);
+    let (mut system, room) = room_of(
+        4,
+        2,
+        &good(),
+        &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
+    );
     let token = system.guest(0).client.resume_token().to_vec();
     let player = system.guest(0).client.player();
-    let config = || ClientConfig { resume_token: token.clone(), ..ClientConfig::default() };
+    let config = || ClientConfig {
+        resume_token: token.clone(),
+        ..ClientConfig::default()
+    };
     let second = system.arrive_with(config(), &good());
 
-    system.run_until("the resume", |system| system.guest(second).client.avatar().is_some());
+    system.run_until("the resume", |system| {
+        system.guest(second).client.avatar().is_some()
+    });
     assert_eq!(system.guest(second).client.player(), player);
     system.run_for(Duration::from_secs(2));
-    assert!(system.guest(0).client.is_closed(), "the older connection is told and ends");
+    assert!(
+        system.guest(0).client.is_closed(),
+        "the older connection is told and ends"
+    );
     let told = format!("{:?}", system.guest(0).events.last());
     assert!(told.contains("taken_over"), "{told}");
     assert_eq!(system.room(room).expect("it runs").stats().players, 2);
@@ -73,13 +119,33 @@ fn a_killed_client_resumes_with_its_token_and_takes_over_a_living_one() {
 
 #[test]
 fn a_new_name_shows_on_the_avatar() {
-    let (mut system, _) = room_of(7, 2, &good(), &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")]);
+    let (mut system, _) = room_of(
+        7,
+        2,
+        &good(),
+        &[("size", "50x50"), ("npcs", "0"), ("obstacles", "0")],
+    );
     system.request(0, Request::SetName("Zoë".into()));
     system.run_for(Duration::from_secs(1));
     let names = |system: &ambit_tests::sim::System| -> Vec<String> {
-        let t = system.guest(1).client.room_time(system.local(1)).expect("it plays");
-        let name = |value| if let Value::Text(name) = value { Some(name) } else { None };
-        system.guest(1).client.objects().filter_map(|seen| seen.value("name", t).and_then(name)).collect()
+        let t = system
+            .guest(1)
+            .client
+            .room_time(system.local(1))
+            .expect("it plays");
+        let name = |value| {
+            if let Value::Text(name) = value {
+                Some(name)
+            } else {
+                None
+            }
+        };
+        system
+            .guest(1)
+            .client
+            .objects()
+            .filter_map(|seen| seen.value("name", t).and_then(name))
+            .collect()
     };
     let mut seen = names(&system);
     seen.sort_unstable();
@@ -107,7 +173,13 @@ fn hundreds_come_and_go_on_bad_lines_and_nobody_is_lost() {
             0 => system.drop_connections(guest),
             1 => system.drop_game(guest),
             2 => system.cut(guest, Duration::from_secs(2)),
-            _ => system.act(guest, Action::Move { x: rng.f32() * 120.0, y: rng.f32() * 120.0 }),
+            _ => system.act(
+                guest,
+                Action::Move {
+                    x: rng.f32() * 120.0,
+                    y: rng.f32() * 120.0,
+                },
+            ),
         }
         system.run_for(Duration::from_millis(500));
     }
@@ -116,7 +188,10 @@ fn hundreds_come_and_go_on_bad_lines_and_nobody_is_lost() {
     }
     system.run_for(Duration::from_secs(15));
     for guest in 0..40 {
-        assert!(system.guest(guest).client.avatar().is_some(), "guest {guest}");
+        assert!(
+            system.guest(guest).client.avatar().is_some(),
+            "guest {guest}"
+        );
     }
     assert_eq!(system.room(room).expect("it runs").stats().players, 40);
     compare_pictures(&mut system, room);

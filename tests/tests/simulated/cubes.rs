@@ -17,8 +17,16 @@ fn a_katamari_among_nine_hundred_cubes_stays_within_the_budget_and_what_it_rolls
     let line: Impairment = "delay=50ms".parse().expect("a valid line");
     let run = katamari::play(3, &line, &[("budget", "256")], Duration::from_secs(10));
     println!("{run:?}");
-    assert!(run.samples.0 > 5_000, "{} samples of what interacts", run.samples.0);
-    assert!(run.most_bytes_in_a_second <= BUDGET_BYTES, "{} bytes within a second", run.most_bytes_in_a_second);
+    assert!(
+        run.samples.0 > 5_000,
+        "{} samples of what interacts",
+        run.samples.0
+    );
+    assert!(
+        run.most_bytes_in_a_second <= BUDGET_BYTES,
+        "{} bytes within a second",
+        run.most_bytes_in_a_second
+    );
     assert!(run.interacting.1 < 0.05, "p99 is {} m", run.interacting.1);
 }
 
@@ -26,14 +34,23 @@ fn a_katamari_among_nine_hundred_cubes_stays_within_the_budget_and_what_it_rolls
 fn snapshots_of_a_hundred_and_four_cubes_take_fewer_bytes_than_the_literature_s() {
     let truth = snapshots::scene(5, 30);
     assert_eq!(truth.objects(), 104);
-    for (name, format) in [("places", snapshots::PLACES), ("with velocities", SNAPSHOT_FORMAT)] {
+    for (name, format) in [
+        ("places", snapshots::PLACES),
+        ("with velocities", SNAPSHOT_FORMAT),
+    ] {
         for level in [Level::Fine, Level::Shared] {
-            let [absolute, delta] =
-                [false, true].map(|with_bases| snapshots::measure(&truth, format, level, with_bases));
+            let [absolute, delta] = [false, true]
+                .map(|with_bases| snapshots::measure(&truth, format, level, with_bases));
             println!("{name}, {level:?}: absolute {absolute:?}, delta {delta:?}");
-            assert!(absolute.snapshots >= 295 && delta.mean < absolute.mean / 3.0, "{name}, {level:?}");
+            assert!(
+                absolute.snapshots >= 295 && delta.mean < absolute.mean / 3.0,
+                "{name}, {level:?}"
+            );
             if format == snapshots::PLACES && level == Level::Shared {
-                assert!(absolute.mean < snapshots::REFERENCE_BYTES as f32, "{level:?}: {absolute:?}");
+                assert!(
+                    absolute.mean < snapshots::REFERENCE_BYTES as f32,
+                    "{level:?}: {absolute:?}"
+                );
             }
         }
     }
@@ -57,7 +74,10 @@ fn however_long_it_lasts_memory_stays_bounded_and_nobody_drifts_off() {
     assert_eq!(run(7).0, state, "the same seed, the same states");
     // Tables and queues reach their sizes in the first rounds.
     let grown: i64 = left[2..].iter().map(|(count, ..)| count).sum();
-    assert!(grown < 500, "{grown} allocations more than two rounds before");
+    assert!(
+        grown < 500,
+        "{grown} allocations more than two rounds before"
+    );
 }
 
 #[test]
@@ -68,8 +88,14 @@ fn on_a_wide_floor_a_client_knows_and_simulates_its_surroundings_alone() {
         for around in wide::surroundings(&hands) {
             println!("{around:?}");
             // What is announced or left at this moment is known half a second later.
-            assert!(around.followed > 80 && around.followed <= around.in_cells, "{around:?}");
-            assert!(around.in_sight <= around.in_cells && around.in_cells < 300, "{around:?}");
+            assert!(
+                around.followed > 80 && around.followed <= around.in_cells,
+                "{around:?}"
+            );
+            assert!(
+                around.in_sight <= around.in_cells && around.in_cells < 300,
+                "{around:?}"
+            );
             assert_eq!(around.bodies, around.in_sight, "{around:?}");
         }
     }
@@ -82,5 +108,7 @@ fn on_a_wide_floor_a_client_knows_and_simulates_its_surroundings_alone() {
 }
 
 fn lossy(percent: u8) -> Impairment {
-    format!("delay=50ms,jitter=5ms,loss={percent}").parse().expect("a valid line")
+    format!("delay=50ms,jitter=5ms,loss={percent}")
+        .parse()
+        .expect("a valid line")
 }

@@ -1,4 +1,5 @@
-//! Players of the game `cubes` among each other: what one does, others see; one comes, one goes, one is cut off and comes back.
+//! Players of the game `cubes` among each other: what one does, others see; one comes, one goes,
+//! one is cut off and comes back.
 
 use std::time::Duration;
 
@@ -9,13 +10,21 @@ use ambit_proto::impair::Impairment;
 use ambit_proto::keymap::Keymap;
 use ambit_tests::hands::{Hands, frames_of};
 
-const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+const ARENA: Arena = Arena {
+    width_m: 32.0,
+    height_m: 32.0,
+};
 const CUBES: usize = 25;
 
 #[test]
 fn others_see_cubes_come_to_who_attracts_them_and_fly_off_who_repels_them() {
     for sync in ["simulated", "interpolated"] {
-        let mut hands = Hands::begin(1, 2, &line(), &[("cubes", "25"), ("spacing", "1"), ("sync", sync)]);
+        let mut hands = Hands::begin(
+            1,
+            2,
+            &line(),
+            &[("cubes", "25"), ("spacing", "1"), ("sync", sync)],
+        );
         hands.rest(Duration::from_secs(3));
         let ann = hands.avatar(0).expect("she plays");
         let before = how_far(&hands, 1, ann);
@@ -24,8 +33,13 @@ fn others_see_cubes_come_to_who_attracts_them_and_fly_off_who_repels_them() {
         press(&mut hands, control::REPEL, 300);
         hands.rest(Duration::from_secs(1));
         let repelled = how_far(&hands, 1, ann);
-        println!("{sync}: the nearest are at {before} m, attracted at {attracted} m, repelled at {repelled} m");
-        assert!(attracted < 0.85 * before && repelled > 1.5 * attracted, "{sync}");
+        println!(
+            "{sync}: the nearest are at {before} m, attracted at {attracted} m, repelled at {repelled} m"
+        );
+        assert!(
+            attracted < 0.85 * before && repelled > 1.5 * attracted,
+            "{sync}"
+        );
     }
 }
 
@@ -35,9 +49,19 @@ fn who_joins_in_the_middle_soon_has_everything_right() {
     scene.play(5);
     let cid = scene.hands.arrive(&line());
     let room = scene.hands.room;
-    scene.play_until("the lobby", |hands| hands.system.guest(cid).client.is_connected());
-    scene.hands.system.request(cid, Request::JoinRoom { room, password: String::new() });
-    scene.play_until("the game", |hands| hands.system.guest(cid).client.avatar().is_some());
+    scene.play_until("the lobby", |hands| {
+        hands.system.guest(cid).client.is_connected()
+    });
+    scene.hands.system.request(
+        cid,
+        Request::JoinRoom {
+            room,
+            password: String::new(),
+        },
+    );
+    scene.play_until("the game", |hands| {
+        hands.system.guest(cid).client.avatar().is_some()
+    });
     scene.play(5);
     scene.come_to_rest();
     for guest in 0..3 {
@@ -50,12 +74,24 @@ fn who_leaves_takes_the_cube_out_of_everybody_s_sight() {
     let mut scene = Scene::new(3, 3);
     scene.play(4);
     let cube = scene.hands.avatar(1).expect("it plays");
-    let is_seen = |hands: &Hands, guest| hands.drawn(guest).iter().any(|(object, _)| *object == cube);
+    let is_seen =
+        |hands: &Hands, guest| hands.drawn(guest).iter().any(|(object, _)| *object == cube);
     assert!([0, 2].iter().all(|&guest| is_seen(&scene.hands, guest)));
     scene.hands.system.request(1, Request::LeaveRoom);
     scene.play(1);
-    assert!([0, 2].iter().all(|&guest| !is_seen(&scene.hands, guest)), "a second later");
-    assert!(!scene.hands.system.room(scene.hands.room).expect("it runs").world().contains(cube));
+    assert!(
+        [0, 2].iter().all(|&guest| !is_seen(&scene.hands, guest)),
+        "a second later"
+    );
+    assert!(
+        !scene
+            .hands
+            .system
+            .room(scene.hands.room)
+            .expect("it runs")
+            .world()
+            .contains(cube)
+    );
     scene.play(3);
     scene.come_to_rest();
     for guest in [0, 2] {
@@ -74,12 +110,18 @@ fn who_is_cut_off_comes_back_into_the_same_cube_and_everything_is_right_again() 
             scene.hands.system.drop_connections(1);
         }
         scene.play(4);
-        scene.play_until("the return", |hands| hands.system.guest(1).client.avatar().is_some());
+        scene.play_until("the return", |hands| {
+            hands.system.guest(1).client.avatar().is_some()
+        });
         assert_eq!(scene.hands.avatar(1), cube);
         scene.play(3);
         scene.come_to_rest();
         for guest in 0..3 {
-            assert_eq!(scene.hands.check_rest(guest), Ok(CUBES + 3), "connections broken: {breaks}");
+            assert_eq!(
+                scene.hands.check_rest(guest),
+                Ok(CUBES + 3),
+                "connections broken: {breaks}"
+            );
         }
     }
 }
@@ -91,19 +133,27 @@ fn press(hands: &mut Hands, control: u8, time_ms: u64) {
     }
 }
 
-/// How far the nearest four of the small cubes are from a player's, on average, as a guest draws it.
+/// How far the nearest four of the small cubes are from a player's, on average, as a guest draws
+/// it.
 fn how_far(hands: &Hands, guest: usize, player: ObjectId) -> f32 {
     let drawn = hands.drawn(guest);
-    let (_, centre) = drawn.iter().find(|(object, _)| *object == player).expect("it is in sight");
+    let (_, centre) = drawn
+        .iter()
+        .find(|(object, _)| *object == player)
+        .expect("it is in sight");
     let players: Vec<_> = (0..2).filter_map(|guest| hands.avatar(guest)).collect();
     let cubes = drawn.iter().filter(|(object, _)| !players.contains(object));
-    let mut distances: Vec<f32> = cubes.map(|(_, drawn)| drawn.position.distance(centre.position)).collect();
+    let mut distances: Vec<f32> = cubes
+        .map(|(_, drawn)| drawn.position.distance(centre.position))
+        .collect();
     distances.sort_unstable_by(f32::total_cmp);
     distances[..4].iter().sum::<f32>() / 4.0
 }
 
 fn line() -> Impairment {
-    "delay=40ms,jitter=10ms,loss=5".parse().expect("a valid line")
+    "delay=40ms,jitter=10ms,loss=5"
+        .parse()
+        .expect("a valid line")
 }
 
 /// Players whose keys are thrown by dice.
@@ -115,7 +165,10 @@ struct Scene {
 impl Scene {
     fn new(seed: u64, players: usize) -> Self {
         let hands = Hands::begin(seed, players, &line(), &[("cubes", "25")]);
-        Scene { hands, dice: (0..4).map(|player| Driver::new(seed, player)).collect() }
+        Scene {
+            hands,
+            dice: (0..4).map(|player| Driver::new(seed, player)).collect(),
+        }
     }
 
     fn frame(&mut self) {

@@ -20,7 +20,12 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 #[test]
 fn a_recorded_room_can_be_run_again_bit_by_bit() {
     let mut rng = fastrand::Rng::with_seed(8);
-    let (mut system, room) = room_of(8, 5, &bad(), &[("size", "80x80"), ("npcs", "10"), ("tick", "30")]);
+    let (mut system, room) = room_of(
+        8,
+        5,
+        &bad(),
+        &[("size", "80x80"), ("npcs", "10"), ("tick", "30")],
+    );
     romp(&mut system, &mut rng, 5, 80.0, 40);
     let (recording, outputs) = system.recording(room).expect("it runs");
     let mut again = std::hash::DefaultHasher::new();

@@ -1,6 +1,8 @@
-//! What fuzzing has kept, run again: every input of `tests/fuzz/corpus` through its target, on stable, with all other tests.
+//! What fuzzing has kept, run again: every input of `tests/fuzz/corpus` through its target, on
+//! stable, with all other tests.
 //!
-//! `AMBIT_FUZZ_SEEDS=write` writes the targets' first inputs into the corpora (`tests/fuzz/run seeds`).
+//! `AMBIT_FUZZ_SEEDS=write` writes the targets' first inputs into the corpora
+//! (`tests/fuzz/run seeds`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +21,11 @@ fn every_input_of_the_corpora_is_survived() {
     let (mut bytes, mut failed) = (0, Vec::new());
     for target in TARGETS {
         let inputs = inputs(&corpora().join(target.name));
-        assert!(inputs.len() >= (target.seeds)().len(), "{} has no corpus: tests/fuzz/run seeds", target.name);
+        assert!(
+            inputs.len() >= (target.seeds)().len(),
+            "{} has no corpus: tests/fuzz/run seeds",
+            target.name
+        );
         for (path, input) in inputs {
             bytes += input.len();
             if std::panic::catch_unwind(|| (target.run)(&input)).is_err() {
@@ -28,24 +34,43 @@ fn every_input_of_the_corpora_is_survived() {
         }
     }
     assert!(failed.is_empty(), "{failed:#?}");
-    assert!(bytes <= MOST_BYTES, "{bytes} bytes: tests/fuzz/run minimises them");
+    assert!(
+        bytes <= MOST_BYTES,
+        "{bytes} bytes: tests/fuzz/run minimises them"
+    );
 }
 
 #[test]
 fn every_fuzz_target_has_its_file_its_entry_and_its_corpus() {
-    let names: BTreeSet<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
+    let names: BTreeSet<String> = TARGETS
+        .iter()
+        .map(|target| target.name.to_owned())
+        .collect();
     assert_eq!(names.len(), TARGETS.len());
     let folder = corpora().with_file_name("fuzz_targets");
     let files = fs::read_dir(folder).expect("the targets").flatten();
-    let files: BTreeSet<String> =
-        files.map(|file| file.file_name().to_string_lossy().trim_end_matches(".rs").to_owned()).collect();
+    let files: BTreeSet<String> = files
+        .map(|file| {
+            file.file_name()
+                .to_string_lossy()
+                .trim_end_matches(".rs")
+                .to_owned()
+        })
+        .collect();
     assert_eq!(files, names);
     let manifest = fs::read_to_string(corpora().with_file_name("Cargo.toml")).expect("a manifest");
     for name in &names {
-        assert!(manifest.contains(&format!("\nname = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"")), "{name}");
+        assert!(
+            manifest.contains(&format!(
+                "\nname = \"{name}\"\npath = \"fuzz_targets/{name}.rs\""
+            )),
+            "{name}"
+        );
     }
     let corpora = fs::read_dir(corpora()).expect("the corpora").flatten();
-    let corpora: BTreeSet<String> = corpora.map(|folder| folder.file_name().to_string_lossy().into_owned()).collect();
+    let corpora: BTreeSet<String> = corpora
+        .map(|folder| folder.file_name().to_string_lossy().into_owned())
+        .collect();
     assert_eq!(corpora, names);
 }
 
@@ -55,10 +80,17 @@ fn corpora() -> PathBuf {
 
 /// In the order of their names, so that a failure is the same one everywhere.
 fn inputs(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     paths.sort();
-    paths.into_iter().map(|path| (path.clone(), fs::read(path).expect("an input"))).collect()
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(path).expect("an input")))
+        .collect()
 }
 
 fn write_seeds() {

@@ -1,7 +1,8 @@
 //! Invariant 3 (hiding): what one must not see leaves no trace in one's datagrams.
 //!
-//! By non-interference: the same seed is run twice, and the runs differ only in what a veiled player does. Every datagram that
-//! anybody else is sent must be the same, byte by byte and tick by tick.
+//! By non-interference: the same seed is run twice, and the runs differ only in what a veiled
+//! player does. Every datagram that anybody else is sent must be the same, byte by byte and tick by
+//! tick.
 
 use std::time::Duration;
 
@@ -11,42 +12,88 @@ use ambit_tests::sim::System;
 
 use crate::script::{BOLT, HEAL, VEIL, bad, good, place, romp, room_of};
 
-/// What the veiled player does in the half minute of a run, told how many quarters of a second it has been veiled.
+/// What the veiled player does in the half minute of a run, told how many quarters of a second it
+/// has been veiled.
 type Secret = fn(&mut System, usize, usize);
 
 #[test]
 fn what_a_veiled_player_does_shows_in_no_other_players_datagrams() {
-    let secrets: [(&str, Secret); 3] =
-        [("stands still", |_, _, _| {}), ("walks", walks), ("heals and walks", heals_and_walks)];
+    let secrets: [(&str, Secret); 3] = [
+        ("stands still", |_, _, _| {}),
+        ("walks", walks),
+        ("heals and walks", heals_and_walks),
+    ];
     for seed in 0..3 {
-        let runs: Vec<_> = secrets.iter().map(|&(_, secret)| run(seed, secret)).collect();
+        let runs: Vec<_> = secrets
+            .iter()
+            .map(|&(_, secret)| run(seed, secret))
+            .collect();
         for (run, (what, _)) in runs.iter().zip(&secrets) {
             for (guest, (theirs, first)) in run.others.iter().zip(&runs[0].others).enumerate() {
                 let differs = theirs.iter().zip(first).position(|(a, b)| a != b);
-                assert_eq!(differs, None, "seed {seed}: guest {} can tell that player 0 {what}", guest + 1);
+                assert_eq!(
+                    differs,
+                    None,
+                    "seed {seed}: guest {} can tell that player 0 {what}",
+                    guest + 1
+                );
                 assert_eq!(theirs.len(), first.len());
             }
         }
         // The runs do differ for the one who does it.
         assert_ne!(runs[0].own, runs[1].own, "seed {seed}");
-        assert!(runs[0].ended_at != runs[1].ended_at, "seed {seed}: it went nowhere");
-        assert!(runs[0].was_seen_before && !runs[0].was_seen_after, "seed {seed}: the veil hid nothing");
+        assert!(
+            runs[0].ended_at != runs[1].ended_at,
+            "seed {seed}: it went nowhere"
+        );
+        assert!(
+            runs[0].was_seen_before && !runs[0].was_seen_after,
+            "seed {seed}: the veil hid nothing"
+        );
     }
 }
 
 #[test]
 fn a_bolt_that_strikes_the_veiled_flies_on() {
-    let (mut system, room) = room_of(4, 3, &good(), &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")]);
-    for (guest, (x, y)) in [(20.0, 20.0), (10.0, 20.0), (12.0, 24.0)].into_iter().enumerate() {
+    let (mut system, room) = room_of(
+        4,
+        3,
+        &good(),
+        &[("size", "60x60"), ("npcs", "0"), ("obstacles", "0")],
+    );
+    for (guest, (x, y)) in [(20.0, 20.0), (10.0, 20.0), (12.0, 24.0)]
+        .into_iter()
+        .enumerate()
+    {
         crate::script::walk(&mut system, room, guest, x, y);
     }
-    system.act(0, Action::Cast { spell: VEIL, at: None });
+    system.act(
+        0,
+        Action::Cast {
+            spell: VEIL,
+            at: None,
+        },
+    );
     system.run_for(Duration::from_secs(1));
     let events_before: Vec<usize> = (0..3).map(|guest| hits(&system, guest)).collect();
-    system.act(1, Action::Cast { spell: BOLT, at: Some((40.0, 20.0)) });
+    system.act(
+        1,
+        Action::Cast {
+            spell: BOLT,
+            at: Some((40.0, 20.0)),
+        },
+    );
     system.run_for(Duration::from_secs(3));
-    assert_eq!(hits(&system, 0), events_before[0] + 1, "the veiled one feels it");
-    assert_eq!(hits(&system, 1), events_before[1], "the shooter learns nothing");
+    assert_eq!(
+        hits(&system, 0),
+        events_before[0] + 1,
+        "the veiled one feels it"
+    );
+    assert_eq!(
+        hits(&system, 1),
+        events_before[1],
+        "the shooter learns nothing"
+    );
     assert_eq!(hits(&system, 2), events_before[2], "nor does a bystander");
     assert!(health(&system, room, 0) < 90.0);
 }
@@ -62,19 +109,34 @@ struct Run {
 
 fn run(seed: u64, secret: Secret) -> Run {
     const PLAYERS: usize = 6;
-    let (mut system, room) = room_of(seed, PLAYERS, &bad(), &[("size", "70x70"), ("npcs", "15"), ("obstacles", "8")]);
+    let (mut system, room) = room_of(
+        seed,
+        PLAYERS,
+        &bad(),
+        &[("size", "70x70"), ("npcs", "15"), ("obstacles", "8")],
+    );
     let mut rng = fastrand::Rng::with_seed(seed);
     romp_of_the_others(&mut system, &mut rng, PLAYERS, 8);
     for guest in 0..PLAYERS {
         system.guest_mut(guest).sent_to = Some(Vec::new());
     }
     let was_seen_before = is_seen(&system, room);
-    system.act(0, Action::Cast { spell: VEIL, at: None });
+    system.act(
+        0,
+        Action::Cast {
+            spell: VEIL,
+            at: None,
+        },
+    );
     // On a bad line the command takes its time; from here on the veil holds for ten seconds.
     let is_veiled = |system: &System| {
         let truth = system.room(room).expect("it runs");
-        let avatar = truth.avatar(system.guest(0).client.player().expect("welcomed")).expect("it plays");
-        let other = truth.avatar(system.guest(1).client.player().expect("welcomed")).expect("it plays");
+        let avatar = truth
+            .avatar(system.guest(0).client.player().expect("welcomed"))
+            .expect("it plays");
+        let other = truth
+            .avatar(system.guest(1).client.player().expect("welcomed"))
+            .expect("it plays");
         !truth.game().sees(truth.world(), other, avatar)
     };
     system.run_until("the veil", is_veiled);
@@ -87,10 +149,18 @@ fn run(seed: u64, secret: Secret) -> Run {
     let ended_at = place(&system, room, 0);
     let mut sent = |guest: usize| -> Vec<(u64, bytes::Bytes)> {
         let sent = system.guest_mut(guest).sent_to.take().expect("kept");
-        sent.into_iter().map(|(at, bytes)| (at.micros(), bytes)).collect()
+        sent.into_iter()
+            .map(|(at, bytes)| (at.micros(), bytes))
+            .collect()
     };
     let own = sent(0);
-    Run { others: (1..PLAYERS).map(&mut sent).collect(), own, ended_at, was_seen_before, was_seen_after }
+    Run {
+        others: (1..PLAYERS).map(&mut sent).collect(),
+        own,
+        ended_at,
+        was_seen_before,
+        was_seen_after,
+    }
 }
 
 /// The others walk and shoot about as ever; what they do depends on nothing but the dice.
@@ -113,9 +183,21 @@ fn walks(system: &mut System, guest: usize, quarter: usize) {
 
 fn heals_and_walks(system: &mut System, guest: usize, quarter: usize) {
     if quarter.is_multiple_of(5) {
-        system.act(guest, Action::Cast { spell: HEAL, at: None });
+        system.act(
+            guest,
+            Action::Cast {
+                spell: HEAL,
+                at: None,
+            },
+        );
     }
-    system.act(guest, Action::Move { x: 60.0 - quarter as f32, y: 8.0 });
+    system.act(
+        guest,
+        Action::Move {
+            x: 60.0 - quarter as f32,
+            y: 8.0,
+        },
+    );
 }
 
 /// Whether anybody else follows the first player's avatar.
@@ -123,10 +205,9 @@ fn is_seen(system: &System, room: RoomId) -> bool {
     let truth = system.room(room).expect("it runs");
     let player = system.guest(0).client.player().expect("welcomed");
     let avatar = truth.avatar(player).expect("it plays");
-    truth
-        .network()
-        .viewers()
-        .any(|viewer| viewer.player != player && truth.network().interest().follows(viewer.client, avatar))
+    truth.network().viewers().any(|viewer| {
+        viewer.player != player && truth.network().interest().follows(viewer.client, avatar)
+    })
 }
 
 /// Damage events that a client was told.
@@ -137,7 +218,9 @@ fn hits(system: &System, guest: usize) -> usize {
 
 fn health(system: &System, room: RoomId, guest: usize) -> f32 {
     let truth = system.room(room).expect("it runs");
-    let avatar = truth.avatar(system.guest(guest).client.player().expect("welcomed")).expect("it plays");
+    let avatar = truth
+        .avatar(system.guest(guest).client.player().expect("welcomed"))
+        .expect("it plays");
     let index = truth.world().schema().kinds[usize::from(truth.world().kind(avatar))]
         .component_named("health")
         .expect("avatars have health");

@@ -1,7 +1,9 @@
-//! Hosts that die, hang, wake up and end at random, under players who come, go, drop and say numbers: nothing that was confirmed is lost,
-//! nothing counts twice, nobody has two rooms, no room has two hosts, and in the end nothing is left.
+//! Hosts that die, hang, wake up and end at random, under players who come, go, drop and say
+//! numbers: nothing that was confirmed is lost, nothing counts twice, nobody has two rooms, no room
+//! has two hosts, and in the end nothing is left.
 //!
-//! `AMBIT_SOAK_MINUTES` says how many virtual minutes are played in all, `AMBIT_SOAK_SEED` plays one seed alone.
+//! `AMBIT_SOAK_MINUTES` says how many virtual minutes are played in all, `AMBIT_SOAK_SEED` plays
+//! one seed alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,17 +33,24 @@ const STEP: Duration = Duration::from_millis(100);
 const PEOPLE: usize = 6;
 /// Seats of a room.
 const SEATS: u32 = 4;
-/// Who has a seat in the lobby's book, and none in the room, gets one within that time, or loses the first.
+/// Who has a seat in the lobby's book, and none in the room, gets one within that time, or loses
+/// the first.
 const SEATED_WITHIN: Duration = Duration::from_secs(6);
 
 #[test]
 fn whatever_befalls_hosts_nothing_that_was_confirmed_is_lost_and_nothing_counts_twice() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .map(|text| text.parse::<u64>().expect("a number"))
+    };
     if let Some(seed) = number("AMBIT_SOAK_SEED") {
         println!("{:#?}", play(seed));
         return;
     }
-    let runs = number("AMBIT_SOAK_MINUTES").unwrap_or(MINUTES_IN_ALL).div_ceil(MINUTES);
+    let runs = number("AMBIT_SOAK_MINUTES")
+        .unwrap_or(MINUTES_IN_ALL)
+        .div_ceil(MINUTES);
     let mut all = Outcome::default();
     for seed in 1..=runs {
         let run = std::panic::catch_unwind(|| play(seed));
@@ -52,8 +61,16 @@ fn whatever_befalls_hosts_nothing_that_was_confirmed_is_lost_and_nothing_counts_
     }
     println!("{} virtual minutes: {all:#?}", runs * MINUTES);
     // They get about.
-    assert!(all.confirmed > 100 * runs && all.moved > 10 * runs, "{all:?}");
-    assert!([all.killed, all.hung, all.woken, all.ended].iter().all(|count| *count > runs), "{all:?}");
+    assert!(
+        all.confirmed > 100 * runs && all.moved > 10 * runs,
+        "{all:?}"
+    );
+    assert!(
+        [all.killed, all.hung, all.woken, all.ended]
+            .iter()
+            .all(|count| *count > runs),
+        "{all:?}"
+    );
 }
 
 #[test]
@@ -129,8 +146,17 @@ impl Chaos {
         let mut rng = Rng::with_seed(seed);
         let registry = Registry::standard().with(Tallies::INFO, Tallies::make);
         let min = rng.u32(1..=3);
-        let children = Children { min, max: min + rng.u32(0..=2), spares: 1, ..Children::default() };
-        let config = LobbyConfig { children, idle: None, ..LobbyConfig::default() };
+        let children = Children {
+            min,
+            max: min + rng.u32(0..=2),
+            spares: 1,
+            ..Children::default()
+        };
+        let config = LobbyConfig {
+            children,
+            idle: None,
+            ..LobbyConfig::default()
+        };
         let mut system = System::with_children(seed, &registry, &config);
         for number in 0..rng.u32(0..=2) {
             system.add_remote(&format!("10.0.0.{number}:7000"));
@@ -152,12 +178,22 @@ impl Chaos {
     }
 
     fn come(&mut self) -> Person {
-        let line: Impairment = if self.rng.bool() { "delay=10ms" } else { "loss=10,delay=30ms,jitter=20ms,reorder=3" }
-            .parse()
-            .expect("a valid line");
+        let line: Impairment = if self.rng.bool() {
+            "delay=10ms"
+        } else {
+            "loss=10,delay=30ms,jitter=20ms,reorder=3"
+        }
+        .parse()
+        .expect("a valid line");
         let guest = self.system.arrive("somebody", &line);
         self.system.guest_mut(guest).is_watched = false;
-        Person { guest, next: 0, said: BTreeMap::new(), confirmed: Vec::new(), seatless_since: None }
+        Person {
+            guest,
+            next: 0,
+            said: BTreeMap::new(),
+            confirmed: Vec::new(),
+            seatless_since: None,
+        }
     }
 
     fn storm(&mut self, how_long: Duration) {
@@ -189,7 +225,10 @@ impl Chaos {
             self.step();
         }
         let after = self.left_behind();
-        let lasting: Vec<_> = before.iter().filter(|(room, _)| after.contains_key(room)).collect();
+        let lasting: Vec<_> = before
+            .iter()
+            .filter(|(room, _)| after.contains_key(room))
+            .collect();
         assert!(
             lasting.is_empty(),
             "minute {minute}: at the host of each of these rooms so many sit too many: {lasting:?}"
@@ -201,7 +240,9 @@ impl Chaos {
         let rooms = self.system.lobby().rooms().into_iter();
         let too_many = rooms.filter_map(|room| {
             let seated = Tallies::of(self.system.room(RoomId(room.id))?).len();
-            seated.checked_sub(room.players as usize + 1).map(|more| (room.id, more + 1))
+            seated
+                .checked_sub(room.players as usize + 1)
+                .map(|more| (room.id, more + 1))
         });
         too_many.collect()
     }
@@ -218,7 +259,9 @@ impl Chaos {
         let mut seats: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
         for person in &self.people {
             let client = &self.system.guest(person.guest).client;
-            if let (true, Some(room), Some(player)) = (client.is_connected(), client.room(), client.player()) {
+            if let (true, Some(room), Some(player)) =
+                (client.is_connected(), client.room(), client.player())
+            {
                 seats.entry(room.0).or_default().insert(player.0);
             }
         }
@@ -227,7 +270,10 @@ impl Chaos {
             assert_eq!(room.players as usize, members.len(), "room {}", room.id);
             if room.running {
                 let running = self.system.room(RoomId(room.id)).expect("it has a host");
-                let seated: BTreeSet<u64> = Tallies::of(running).into_keys().map(|player| player.0).collect();
+                let seated: BTreeSet<u64> = Tallies::of(running)
+                    .into_keys()
+                    .map(|player| player.0)
+                    .collect();
                 assert_eq!(&seated, members, "room {}", room.id);
             }
         }
@@ -236,8 +282,21 @@ impl Chaos {
         }
         self.system.run_for(Duration::from_mins(1));
         let stats = self.system.lobby().stats();
-        assert_eq!((stats.connections, stats.players, stats.rooms, stats.rooms_running), (0, 0, 0, 0), "{stats:?}");
-        assert_eq!(self.system.rooms_left(), (0, 0), "rooms that the shell keeps, and that hosts have");
+        assert_eq!(
+            (
+                stats.connections,
+                stats.players,
+                stats.rooms,
+                stats.rooms_running
+            ),
+            (0, 0, 0, 0),
+            "{stats:?}"
+        );
+        assert_eq!(
+            self.system.rooms_left(),
+            (0, 0),
+            "rooms that the shell keeps, and that hosts have"
+        );
         self.outcome.moved = stats.rooms_moved;
         self.outcome.traffic = self.system.traffic();
         self.outcome
@@ -245,7 +304,9 @@ impl Chaos {
 
     fn step(&mut self) {
         let now = self.system.now();
-        let (due, asleep) = std::mem::take(&mut self.asleep).into_iter().partition(|(at, _)| *at <= now);
+        let (due, asleep) = std::mem::take(&mut self.asleep)
+            .into_iter()
+            .partition(|(at, _)| *at <= now);
         self.asleep = asleep;
         let due: Vec<(LocalTime, HostId)> = due;
         for (_, host) in due {
@@ -271,15 +332,33 @@ impl Chaos {
             }
             let events = std::mem::take(&mut guest.events);
             for event in events {
-                if let ViewEvent::Left { room, code, message, .. } = event {
-                    // Who has been in a game is sent away for a host's death only if that was the second one in a row.
-                    let is_second = message.contains("the second one in a row") && self.system.orders_of(room) >= 2;
+                if let ViewEvent::Left {
+                    room,
+                    code,
+                    message,
+                    ..
+                } = event
+                {
+                    // Who has been in a game is sent away for a host's death only if that was the
+                    // second one in a row.
+                    let is_second = message.contains("the second one in a row")
+                        && self.system.orders_of(room) >= 2;
                     let is_on_its_way = person.confirmed.is_empty();
-                    assert!(code != "host_died" || is_second || is_on_its_way, "sent away from {room:?}: {message}");
+                    assert!(
+                        code != "host_died" || is_second || is_on_its_way,
+                        "sent away from {room:?}: {message}"
+                    );
                     person.said.clear();
                     person.confirmed.clear();
                     // Idle: who gave up calling the host, after its line broke over and over.
-                    let known = ["left", "kicked", "host_died", "server_error", "session_expired", "idle"];
+                    let known = [
+                        "left",
+                        "kicked",
+                        "host_died",
+                        "server_error",
+                        "session_expired",
+                        "idle",
+                    ];
                     assert!(known.contains(&code.as_str()), "{code}: {message}");
                     *self.outcome.left.entry(code).or_default() += 1;
                 }
@@ -292,15 +371,25 @@ impl Chaos {
         let rooms = self.system.lobby().rooms();
         let mut tallies: BTreeMap<u64, BTreeMap<_, Tally>> = BTreeMap::new();
         for room in &rooms {
-            assert!(room.players <= room.capacity, "room {} is oversold", room.id);
+            assert!(
+                room.players <= room.capacity,
+                "room {} is oversold",
+                room.id
+            );
             if let Some((_, running)) = self.system.running(RoomId(room.id)) {
-                assert!(running.seats_taken() <= running.capacity(), "room {} is oversold at its host", room.id);
+                assert!(
+                    running.seats_taken() <= running.capacity(),
+                    "room {} is oversold at its host",
+                    room.id
+                );
                 tallies.insert(room.id, Tallies::of(&running.room));
             }
         }
         for (index, person) in self.people.iter_mut().enumerate() {
             let client = &self.system.guest(person.guest).client;
-            let place = client.room().and_then(|room| Some((room, tallies.get(&room.0)?)));
+            let place = client
+                .room()
+                .and_then(|room| Some((room, tallies.get(&room.0)?)));
             let Some((room, tallies)) = place else {
                 person.seatless_since = None;
                 continue;
@@ -310,13 +399,23 @@ impl Chaos {
                 // On the way in, or out.
                 if client.is_playing() && !person.confirmed.is_empty() {
                     let since = *person.seatless_since.get_or_insert(now);
-                    assert!(now.since(since) < SEATED_WITHIN, "person {index} has no seat in {room:?} since {since:?}");
+                    assert!(
+                        now.since(since) < SEATED_WITHIN,
+                        "person {index} has no seat in {room:?} since {since:?}"
+                    );
                 }
                 continue;
             };
             person.seatless_since = None;
-            assert_eq!(tally.doubled, 0, "person {index} in {room:?}: something counts twice at {now:?}");
-            let lost: Vec<_> = person.confirmed.iter().filter(|number| !tally.has(**number)).collect();
+            assert_eq!(
+                tally.doubled, 0,
+                "person {index} in {room:?}: something counts twice at {now:?}"
+            );
+            let lost: Vec<_> = person
+                .confirmed
+                .iter()
+                .filter(|number| !tally.has(**number))
+                .collect();
             assert!(
                 lost.is_empty(),
                 "person {index} in {room:?}: {lost:?} were confirmed, and are not there at {now:?}"
@@ -328,7 +427,9 @@ impl Chaos {
         if self.rng.u8(..8) > 0 {
             return;
         }
-        let Person { guest, next, said, .. } = &mut self.people[index];
+        let Person {
+            guest, next, said, ..
+        } = &mut self.people[index];
         self.system.with(*guest, |client, now| {
             if let Ok(number) = client.act(now, Action::Custom(next.to_le_bytes().to_vec())) {
                 said.insert(number, *next);
@@ -351,7 +452,8 @@ impl Chaos {
             return;
         }
         let (room, player) = (client.room(), client.player());
-        let Some(own) = room.and_then(|room| listed.iter().find(|listed| listed.id == room.0)) else {
+        let Some(own) = room.and_then(|room| listed.iter().find(|listed| listed.id == room.0))
+        else {
             if self.rng.u8(..10) == 0 {
                 self.find_room(guest, listed);
             }
@@ -376,7 +478,9 @@ impl Chaos {
             30..35 => self.request(guest, Request::SetReady(true)),
             35..45 => self.system.drop_connections(guest),
             45..55 => self.system.drop_game(guest),
-            55..60 => self.system.cut(guest, Duration::from_millis(self.rng.u64(500..4_000))),
+            55..60 => self
+                .system
+                .cut(guest, Duration::from_millis(self.rng.u64(500..4_000))),
             60..62 => {
                 // The process dies; its player's seat is kept for a while, and somebody new comes.
                 self.system.kill(guest);
@@ -391,15 +495,21 @@ impl Chaos {
     }
 
     fn find_room(&mut self, guest: usize, listed: &[Room]) {
-        let any = (!listed.is_empty() && self.rng.u8(..4) > 0).then(|| listed[self.rng.usize(..listed.len())].id);
+        let any = (!listed.is_empty() && self.rng.u8(..4) > 0)
+            .then(|| listed[self.rng.usize(..listed.len())].id);
         let request = match any {
-            Some(room) => Request::JoinRoom { room: RoomId(room), password: String::new() },
+            Some(room) => Request::JoinRoom {
+                room: RoomId(room),
+                password: String::new(),
+            },
             None => Request::CreateRoom(CreateRoom {
                 name: "room".into(),
                 game: "tally".into(),
                 capacity: SEATS,
                 key: self.rng.u128(..).to_le_bytes(),
-                parameters: [("size", "40x40"), ("tick", "10")].map(|(key, value)| (key.into(), value.into())).into(),
+                parameters: [("size", "40x40"), ("tick", "10")]
+                    .map(|(key, value)| (key.into(), value.into()))
+                    .into(),
                 ..CreateRoom::default()
             }),
         };
@@ -407,12 +517,18 @@ impl Chaos {
     }
 
     fn request(&mut self, guest: usize, request: Request) {
-        self.system.with(guest, |client, now| _ = client.request(now, request));
+        self.system
+            .with(guest, |client, now| _ = client.request(now, request));
     }
 
     /// Something befalls a host.
     fn strike(&mut self) {
-        let hosts: Vec<_> = self.system.hosts().into_iter().filter(|(.., state)| *state == State::Awake).collect();
+        let hosts: Vec<_> = self
+            .system
+            .hosts()
+            .into_iter()
+            .filter(|(.., state)| *state == State::Awake)
+            .collect();
         if hosts.is_empty() {
             return;
         }
@@ -426,8 +542,13 @@ impl Chaos {
                 self.outcome.hung += 1;
                 self.system.hang_host(host);
                 // About the time at which it is given up, or any other.
-                let ms = if self.rng.bool() { self.rng.u64(1_700..2_500) } else { self.rng.u64(50..6_000) };
-                self.asleep.push((self.system.now() + Duration::from_millis(ms), host));
+                let ms = if self.rng.bool() {
+                    self.rng.u64(1_700..2_500)
+                } else {
+                    self.rng.u64(50..6_000)
+                };
+                self.asleep
+                    .push((self.system.now() + Duration::from_millis(ms), host));
                 return;
             }
             _ => {

@@ -1,5 +1,5 @@
-//! Controls over bad lines: each press and each release reaches the game once and in order, and the player's client knows when
-//! it took effect there.
+//! Controls over bad lines: each press and each release reaches the game once and in order, and the
+//! player's client knows when it took effect there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,19 +20,32 @@ const STEP: Duration = Duration::from_millis(5);
 
 #[test]
 fn no_tap_is_lost_and_none_is_doubled_at_half_the_datagrams_lost() {
-    for (seed, inputs, tick_hz) in [(1, InputRate::Hz20, "20"), (2, InputRate::Hz60, "20"), (3, InputRate::Hz20, "60")]
-    {
+    for (seed, inputs, tick_hz) in [
+        (1, InputRate::Hz20, "20"),
+        (2, InputRate::Hz60, "20"),
+        (3, InputRate::Hz20, "60"),
+    ] {
         let mut scene = Scene::new(seed, inputs, tick_hz, &half_lost());
         let pressed = scene.tap_for(Duration::from_secs(30));
         for _ in 0..600 {
             scene.step();
         }
         for control in 0..TAPPED as u8 {
-            let count = |of: fn(&Strokes) -> Keymap| scene.told.values().filter(|told| of(told).down(control)).count();
+            let count = |of: fn(&Strokes) -> Keymap| {
+                scene
+                    .told
+                    .values()
+                    .filter(|told| of(told).down(control))
+                    .count()
+            };
             let (downs, ups) = (count(Strokes::just_pressed), count(Strokes::just_released));
             let expected = pressed[usize::from(control)];
             assert!(expected > 20, "seed {seed}: {expected} taps of {control}");
-            assert_eq!((downs, ups), (expected, expected), "seed {seed}, control {control}");
+            assert_eq!(
+                (downs, ups),
+                (expected, expected),
+                "seed {seed}, control {control}"
+            );
         }
         scene.compare_with_client(seed);
     }
@@ -50,11 +63,25 @@ fn a_tap_is_told_within_a_tick_and_two_ways_on_a_good_line() {
     for _ in 0..60 {
         scene.step();
     }
-    let (&at, told) = scene.told.iter().find(|(_, told)| told.just_pressed().down(0)).expect("it is told");
-    assert!(told.just_released().down(0) || scene.told.range(at..).nth(1).is_some_and(|(_, next)| !next.is_quiet()));
+    let (&at, told) = scene
+        .told
+        .iter()
+        .find(|(_, told)| told.just_pressed().down(0))
+        .expect("it is told");
+    assert!(
+        told.just_released().down(0)
+            || scene
+                .told
+                .range(at..)
+                .nth(1)
+                .is_some_and(|(_, next)| !next.is_quiet())
+    );
     // The way there, up to a tick, and the local lag.
     let waited = at.since(before);
-    assert!(waited <= Duration::from_millis(20 + 50 + 150 + 10), "{waited:?}");
+    assert!(
+        waited <= Duration::from_millis(20 + 50 + 150 + 10),
+        "{waited:?}"
+    );
     scene.compare_with_client(4);
 }
 
@@ -66,8 +93,19 @@ fn a_command_to_hold_keys_is_as_good_as_holding_them() {
         scene.step();
     }
     let world = scene.system.room(scene.room).expect("it runs").world();
-    assert!(world.pressed(scene.player, 1) && world.pressed(scene.player, 2) && !world.pressed(scene.player, 0));
-    assert_eq!(scene.told.values().filter(|told| told.just_pressed() == Keymap(0b110)).count(), 1);
+    assert!(
+        world.pressed(scene.player, 1)
+            && world.pressed(scene.player, 2)
+            && !world.pressed(scene.player, 0)
+    );
+    assert_eq!(
+        scene
+            .told
+            .values()
+            .filter(|told| told.just_pressed() == Keymap(0b110))
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -77,16 +115,30 @@ fn who_is_cut_off_holds_nothing_and_goes_on_holding_once_back() {
     for _ in 0..40 {
         scene.step();
     }
-    let pressed = |scene: &Scene| scene.system.room(scene.room).expect("it runs").world().pressed(scene.player, 1);
+    let pressed = |scene: &Scene| {
+        scene
+            .system
+            .room(scene.room)
+            .expect("it runs")
+            .world()
+            .pressed(scene.player, 1)
+    };
     assert!(pressed(&scene));
     scene.system.drop_game(scene.guest);
     for _ in 0..2_000 {
         scene.step();
     }
     let (downs, ups) = scene.told.values().fold((0, 0), |(downs, ups), told| {
-        (downs + u32::from(told.just_pressed().down(1)), ups + u32::from(told.just_released().down(1)))
+        (
+            downs + u32::from(told.just_pressed().down(1)),
+            ups + u32::from(told.just_released().down(1)),
+        )
     });
-    assert_eq!((downs, ups), (2, 1), "let go when the connection went, and held again once back");
+    assert_eq!(
+        (downs, ups),
+        (2, 1),
+        "let go when the connection went, and held again once back"
+    );
     assert!(pressed(&scene));
 }
 
@@ -105,19 +157,36 @@ struct Scene {
 impl Scene {
     fn new(seed: u64, inputs: InputRate, tick_hz: &str, line: &Impairment) -> Self {
         let mut system = System::new(seed, &Registry::standard());
-        let config = ClientConfig { name: "ann".into(), inputs, ..ClientConfig::default() };
+        let config = ClientConfig {
+            name: "ann".into(),
+            inputs,
+            ..ClientConfig::default()
+        };
         let guest = system.arrive_with(config, &good());
         let room = system.gather(&[guest], "field", &[("npcs", "5"), ("tick", tick_hz)]);
         system.impair(guest, line);
         let player = system.guest(guest).client.player().expect("welcomed");
         let (told, own) = Default::default();
-        Scene { system, rng: fastrand::Rng::with_seed(seed), guest, player, room, told, own }
+        Scene {
+            system,
+            rng: fastrand::Rng::with_seed(seed),
+            guest,
+            player,
+            room,
+            told,
+            own,
+        }
     }
 
-    /// Taps for a while; how often each control was pressed. Between two presses of one there is time for two samples.
+    /// Taps for a while; how often each control was pressed. Between two presses of one there is
+    /// time for two samples.
     fn tap_for(&mut self, time: Duration) -> [usize; TAPPED] {
         let end = self.system.now() + time;
-        let (mut keys, mut next, mut pressed) = (Keymap(0), [end; TAPPED].map(|_| self.system.now()), [0; TAPPED]);
+        let (mut keys, mut next, mut pressed) = (
+            Keymap(0),
+            [end; TAPPED].map(|_| self.system.now()),
+            [0; TAPPED],
+        );
         while self.system.now() < end {
             for control in 0..TAPPED {
                 if self.system.now() < next[control] {
@@ -128,7 +197,8 @@ impl Scene {
                 pressed[control] += usize::from(down);
                 // A tap may be over within a sample.
                 let (least, most) = if down { (5, 150) } else { (60, 900) };
-                next[control] = self.system.now() + Duration::from_millis(self.rng.u64(least..=most));
+                next[control] =
+                    self.system.now() + Duration::from_millis(self.rng.u64(least..=most));
                 self.hold(keys);
             }
             self.step();
@@ -145,20 +215,34 @@ impl Scene {
         self.system.run_for(STEP);
         let world = self.system.room(self.room).expect("it runs").world();
         self.told.insert(world.now(), world.strokes(self.player));
-        self.own.extend(self.system.guest(self.guest).client.own_inputs().map(|input| (input.at, input)));
+        self.own.extend(
+            self.system
+                .guest(self.guest)
+                .client
+                .own_inputs()
+                .map(|input| (input.at, input)),
+        );
     }
 
-    /// What the client knows of the effects of its inputs makes of them, tick by tick, what the room made of them.
+    /// What the client knows of the effects of its inputs makes of them, tick by tick, what the
+    /// room made of them.
     fn compare_with_client(&self, seed: u64) {
         let unknown = self.own.values().filter(|input| !input.is_known).count();
         assert_eq!(unknown, 0, "seed {seed}: of {}", self.own.len());
         let mut strokes = Strokes::default();
         for (&horizon, told) in &self.told {
             strokes.begin();
-            self.own.values().filter(|input| input.effect == horizon).for_each(|input| strokes.hold(input.keys));
+            self.own
+                .values()
+                .filter(|input| input.effect == horizon)
+                .for_each(|input| strokes.hold(input.keys));
             assert_eq!(strokes, *told, "seed {seed} at {horizon:?}");
         }
-        println!("seed {seed}: {} samples, {} ticks agree", self.own.len(), self.told.len());
+        println!(
+            "seed {seed}: {} samples, {} ticks agree",
+            self.own.len(),
+            self.told.len()
+        );
     }
 }
 
@@ -167,5 +251,7 @@ fn good() -> Impairment {
 }
 
 fn half_lost() -> Impairment {
-    "loss=50,delay=40ms,jitter=15ms,reorder=10,duplicate=10".parse().expect("a valid line")
+    "loss=50,delay=40ms,jitter=15ms,reorder=10,duplicate=10"
+        .parse()
+        .expect("a valid line")
 }

@@ -1,4 +1,5 @@
-//! Who is told what: the oracle compares all pairs after every tick; here is what goes on meanwhile.
+//! Who is told what: the oracle compares all pairs after every tick; here is what goes on
+//! meanwhile.
 //!
 //! Invariants 1 (alternation) and 2 (exactness) of ARCHITECTURE.md; 3 (hiding) stands in `hiding`.
 
@@ -13,10 +14,18 @@ use crate::script::{bad, check_events, compare_pictures, good, romp, room_of, wa
 fn everybody_follows_exactly_what_is_around_them() {
     for seed in 0..6 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut system, room) = room_of(seed, 10, &bad(), &[("size", "90x70"), ("npcs", "25"), ("obstacles", "10")]);
+        let (mut system, room) = room_of(
+            seed,
+            10,
+            &bad(),
+            &[("size", "90x70"), ("npcs", "25"), ("obstacles", "10")],
+        );
         romp(&mut system, &mut rng, 10, 70.0, 120);
         let (checked, followed) = system.looked_at();
-        assert!(followed > 1_000 && followed < checked, "seed {seed}: {followed} of {checked} pairs");
+        assert!(
+            followed > 1_000 && followed < checked,
+            "seed {seed}: {followed} of {checked} pairs"
+        );
         let mut crossings = 0;
         for guest in 0..10 {
             let (enters, leaves) = check_events(&system, guest);
@@ -51,7 +60,10 @@ fn a_cut_line_is_made_good_from_the_newest_state() {
         system.run_for(Duration::from_secs(2));
         compare_pictures(&mut system, room);
         check_events(&system, round);
-        assert!(system.guest(round).client.is_playing(), "a short cut throws nobody out");
+        assert!(
+            system.guest(round).client.is_playing(),
+            "a short cut throws nobody out"
+        );
     }
 }
 
@@ -59,11 +71,18 @@ fn a_cut_line_is_made_good_from_the_newest_state() {
 fn events_are_delivered_once_whatever_the_line_does() {
     for seed in 30..34 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut system, room) = room_of(seed, 8, &bad(), &[("size", "40x40"), ("npcs", "20"), ("obstacles", "0")]);
+        let (mut system, room) = room_of(
+            seed,
+            8,
+            &bad(),
+            &[("size", "40x40"), ("npcs", "20"), ("obstacles", "0")],
+        );
         romp(&mut system, &mut rng, 8, 40.0, 80);
         system.run_for(Duration::from_secs(5));
         let told = system.room(room).expect("it runs").stats().events;
-        let heard: u64 = (0..8).map(|guest| system.guest(guest).client.stats().events).sum();
+        let heard: u64 = (0..8)
+            .map(|guest| system.guest(guest).client.stats().events)
+            .sum();
         assert!(told > 200, "seed {seed}: {told} events");
         assert_eq!(heard, told, "seed {seed}");
     }
@@ -71,9 +90,16 @@ fn events_are_delivered_once_whatever_the_line_does() {
 
 #[test]
 fn a_throttled_line_gets_the_newest_state_and_drops_nobody() {
-    let throttled: Impairment = "rate=64kbit,delay=40ms,loss=2".parse().expect("a valid line");
+    let throttled: Impairment = "rate=64kbit,delay=40ms,loss=2"
+        .parse()
+        .expect("a valid line");
     let mut rng = fastrand::Rng::with_seed(13);
-    let (mut system, room) = room_of(13, 6, &throttled, &[("size", "60x60"), ("npcs", "60"), ("obstacles", "0")]);
+    let (mut system, room) = room_of(
+        13,
+        6,
+        &throttled,
+        &[("size", "60x60"), ("npcs", "60"), ("obstacles", "0")],
+    );
     romp(&mut system, &mut rng, 6, 60.0, 60);
     system.run_for(Duration::from_secs(5));
     compare_pictures(&mut system, room);
@@ -82,34 +108,70 @@ fn a_throttled_line_gets_the_newest_state_and_drops_nobody() {
 
 #[test]
 fn a_late_joiner_gets_the_inner_zone_nearest_first() {
-    let (mut system, room) = room_of(5, 1, &good(), &[("size", "100x100"), ("npcs", "300"), ("obstacles", "0")]);
+    let (mut system, room) = room_of(
+        5,
+        1,
+        &good(),
+        &[("size", "100x100"), ("npcs", "300"), ("obstacles", "0")],
+    );
     let late = system.arrive("late", &good());
-    system.run_until("the lobby", |system| system.guest(late).client.is_connected());
-    let request = ambit_client_core::client::request::Request::JoinRoom { room, password: String::new() };
+    system.run_until("the lobby", |system| {
+        system.guest(late).client.is_connected()
+    });
+    let request = ambit_client_core::client::request::Request::JoinRoom {
+        room,
+        password: String::new(),
+    };
     system.request(late, request);
-    system.run_until("the game", |system| system.guest(late).client.avatar().is_some());
+    system.run_until("the game", |system| {
+        system.guest(late).client.avatar().is_some()
+    });
     let first: Vec<_> = system
         .guest(late)
         .events
         .iter()
-        .filter_map(|event| if let ViewEvent::Enter(enter) = event { Some(enter) } else { None })
+        .filter_map(|event| {
+            if let ViewEvent::Enter(enter) = event {
+                Some(enter)
+            } else {
+                None
+            }
+        })
         .collect();
     assert!(first.len() > 15, "{} objects", first.len());
     assert!(first[0].own);
     let own = first[0].position;
-    let distances: Vec<f32> = first.iter().map(|enter| enter.position.ground_distance(own)).collect();
-    // They go on walking between the decision and the showing; a step of a tick may swap neighbours.
-    assert!(distances.windows(2).all(|pair| pair[0] <= pair[1] + 1.0), "{distances:?}");
+    let distances: Vec<f32> = first
+        .iter()
+        .map(|enter| enter.position.ground_distance(own))
+        .collect();
+    // They go on walking between the decision and the showing; a step of a tick may swap
+    // neighbours.
+    assert!(
+        distances.windows(2).all(|pair| pair[0] <= pair[1] + 1.0),
+        "{distances:?}"
+    );
 }
 
 #[test]
 fn whoever_walks_away_is_forgotten_and_found_again_under_another_id() {
-    let (mut system, room) = room_of(7, 2, &good(), &[("size", "100x100"), ("npcs", "0"), ("obstacles", "0")]);
+    let (mut system, room) = room_of(
+        7,
+        2,
+        &good(),
+        &[("size", "100x100"), ("npcs", "0"), ("obstacles", "0")],
+    );
     walk(&mut system, room, 0, 5.0, 5.0);
     walk(&mut system, room, 1, 8.0, 8.0);
     system.run_for(Duration::from_secs(1));
     let ids = |system: &ambit_tests::sim::System| -> Vec<u32> {
-        system.guest(0).client.objects().filter(|seen| !seen.is_own()).map(|seen| seen.id).collect()
+        system
+            .guest(0)
+            .client
+            .objects()
+            .filter(|seen| !seen.is_own())
+            .map(|seen| seen.id)
+            .collect()
     };
     let before = ids(&system);
     assert_eq!(before.len(), 1);
@@ -126,12 +188,24 @@ fn whoever_walks_away_is_forgotten_and_found_again_under_another_id() {
 #[test]
 fn two_hundred_clients_run_far_faster_than_real_time() {
     let mut rng = fastrand::Rng::with_seed(21);
-    let line: Impairment = "loss=5,delay=40ms,jitter=10ms".parse().expect("a valid line");
+    let line: Impairment = "loss=5,delay=40ms,jitter=10ms"
+        .parse()
+        .expect("a valid line");
     let (mut system, room) = room_of(21, 200, &line, &[("size", "300x300"), ("npcs", "50")]);
     romp(&mut system, &mut rng, 200, 300.0, 20);
-    let late: f64 = (0..200).map(|guest| system.guest(guest).client.stats().late_share()).sum::<f64>() / 200.0;
-    assert!(late < 0.05, "half of the local lag is enough for nearly everything: {late}");
+    let late: f64 = (0..200)
+        .map(|guest| system.guest(guest).client.stats().late_share())
+        .sum::<f64>()
+        / 200.0;
+    assert!(
+        late < 0.05,
+        "half of the local lag is enough for nearly everything: {late}"
+    );
     let stats = system.room(room).expect("it runs").stats();
-    println!("200 clients: {:.2} % late; the host was told of {} late ones", 100.0 * late, stats.late_events);
+    println!(
+        "200 clients: {:.2} % late; the host was told of {} late ones",
+        100.0 * late,
+        stats.late_events
+    );
     assert!(stats.late_events > 0, "clients report what came late");
 }

@@ -1,8 +1,8 @@
 //! A late join to a full room: 10,000 boxes that stand and 500 cubes that never rest.
 //!
-//! The newcomer has its avatar and what lies nearest at once, while the static world is still on its way; and the others are
-//! sent the same bytes as if nobody had come. The room's players are ghosts to each other, so that nothing of the newcomer
-//! concerns them.
+//! The newcomer has its avatar and what lies nearest at once, while the static world is still on
+//! its way; and the others are sent the same bytes as if nobody had come. The room's players are
+//! ghosts to each other, so that nothing of the newcomer concerns them.
 
 use std::time::Duration;
 
@@ -31,15 +31,25 @@ fn a_late_joiner_has_its_avatar_and_what_is_near_in_less_than_300_ms() {
     let (mut cubes, late) = full_room();
     join(&mut cubes, late);
     let room = cubes.room;
-    cubes.system.run_until("the room's yes", |system| system.guest(late).client.is_playing());
+    cubes.system.run_until("the room's yes", |system| {
+        system.guest(late).client.is_playing()
+    });
     let admitted = cubes.system.now();
     let mut usable = None;
     let mut has_map = None;
     while has_map.is_none() || usable.is_none() {
         cubes.system.run_for(Duration::from_millis(5));
         let now = cubes.system.now().since(admitted);
-        let arriving = cubes.system.guest(late).client.play().and_then(|play| play.link().block_arriving());
-        assert!(now < Duration::from_secs(5), "usable: {usable:?}, the map: {has_map:?}, {arriving:?} of it");
+        let arriving = cubes
+            .system
+            .guest(late)
+            .client
+            .play()
+            .and_then(|play| play.link().block_arriving());
+        assert!(
+            now < Duration::from_secs(5),
+            "usable: {usable:?}, the map: {has_map:?}, {arriving:?} of it"
+        );
         if usable.is_none() && nearest_are_there(&cubes, late) {
             usable = Some(now);
         }
@@ -48,10 +58,22 @@ fn a_late_joiner_has_its_avatar_and_what_is_near_in_less_than_300_ms() {
         }
     }
     let (usable, has_map) = (usable.expect("it is"), has_map.expect("it is there"));
-    println!("after the host's yes: avatar and the nearest {NEAREST} in {usable:?}, 10,000 boxes in {has_map:?}");
+    println!(
+        "after the host's yes: avatar and the nearest {NEAREST} in {usable:?}, 10,000 boxes in {has_map:?}"
+    );
     assert!(usable < Duration::from_millis(300), "{usable:?}");
     let map = cubes.system.guest(late).client.map().expect("it is there");
-    assert_eq!(map.boxes.len(), cubes.system.room(room).expect("it runs").world().statics().boxes().len());
+    assert_eq!(
+        map.boxes.len(),
+        cubes
+            .system
+            .room(room)
+            .expect("it runs")
+            .world()
+            .statics()
+            .boxes()
+            .len()
+    );
 }
 
 #[test]
@@ -64,7 +86,16 @@ fn a_late_join_changes_no_byte_of_what_the_others_are_sent() {
         }
         cubes.system.run_for(Duration::from_secs(3));
         assert_eq!(cubes.system.guest(late).client.is_playing(), joins);
-        (0..2).map(|guest| cubes.system.guest_mut(guest).sent_to.take().expect("tapped")).collect()
+        (0..2)
+            .map(|guest| {
+                cubes
+                    .system
+                    .guest_mut(guest)
+                    .sent_to
+                    .take()
+                    .expect("tapped")
+            })
+            .collect()
     };
     for (with, without) in run(true).into_iter().zip(run(false)) {
         assert!(with.len() > 50, "{} datagrams", with.len());
@@ -79,22 +110,34 @@ fn full_room() -> (Cubes, usize) {
     let line: Impairment = "delay=50ms,rate=8mbit".parse().expect("a valid line");
     let mut cubes = Cubes::new(5, 2, &line, "tumble", &PARAMETERS);
     let late = cubes.system.arrive("late", &line);
-    cubes.system.run_until("the lobby", |system| system.guest(late).client.is_connected());
+    cubes.system.run_until("the lobby", |system| {
+        system.guest(late).client.is_connected()
+    });
     cubes.system.run_for(Duration::from_secs(2));
     (cubes, late)
 }
 
 fn join(cubes: &mut Cubes, late: usize) {
     let room = cubes.room;
-    cubes.system.request(late, Request::JoinRoom { room, password: String::new() });
+    cubes.system.request(
+        late,
+        Request::JoinRoom {
+            room,
+            password: String::new(),
+        },
+    );
 }
 
 /// Whether the avatar is there, and the nearest objects are drawn where they are.
 fn nearest_are_there(cubes: &Cubes, guest: usize) -> bool {
-    let Some((client, avatar)) = cubes.viewer(guest) else { return false };
+    let Some((client, avatar)) = cubes.viewer(guest) else {
+        return false;
+    };
     let room = cubes.system.room(cubes.room).expect("it runs");
     let view = &cubes.system.guest(guest).client;
-    let (Some(_), Some(t)) = (view.avatar(), view.room_time(cubes.system.local(guest))) else { return false };
+    let (Some(_), Some(t)) = (view.avatar(), view.room_time(cubes.system.local(guest))) else {
+        return false;
+    };
     let oracle = cubes.system.poses(cubes.room).expect("it has ticked");
     let here = room.world().position(avatar);
     let shown: std::collections::BTreeMap<_, _> = oracle.shown(client, view).collect();
@@ -103,5 +146,9 @@ fn nearest_are_there(cubes: &Cubes, guest: usize) -> bool {
         let distance = |object| here.distance(room.world().position(object));
         distance(a).total_cmp(&distance(b))
     });
-    near.iter().take(NEAREST).all(|object| shown.get(object).is_some_and(|seen| seen.position(t).is_some()))
+    near.iter().take(NEAREST).all(|object| {
+        shown
+            .get(object)
+            .is_some_and(|seen| seen.position(t).is_some())
+    })
 }

@@ -1,6 +1,8 @@
-//! Loss from nothing to a half, with reordering and duplicates: nothing is revived, no pose is read against a wrong base.
+//! Loss from nothing to a half, with reordering and duplicates: nothing is revived, no pose is read
+//! against a wrong base.
 //!
-//! The oracles panic at the first; here is what the lines must still carry. `docs/loss.md` has the long runs' table.
+//! The oracles panic at the first; here is what the lines must still carry. `docs/loss.md` has the
+//! long runs' table.
 
 use ambit_tests::cubes::under_loss;
 
@@ -21,8 +23,20 @@ fn no_object_is_revived_and_no_base_is_wrong_whatever_is_lost() {
             row.ages.not_shown.quantile_ms(0.5),
             row.ages.not_shown.quantile_ms(0.99),
         );
-        assert!(row.compared > 5_000, "{loss} %: {} poses compared", row.compared);
-        assert!(row.most_bytes <= 32_000, "{loss} %: {} bytes within a second", row.most_bytes);
-        assert!(ages.quantile_ms(0.99).is_some_and(|p99| p99 <= p99_ms), "{loss} %: {:?} ms", ages.quantile_ms(0.99));
+        assert!(
+            row.compared > 5_000,
+            "{loss} %: {} poses compared",
+            row.compared
+        );
+        assert!(
+            row.most_bytes <= 32_000,
+            "{loss} %: {} bytes within a second",
+            row.most_bytes
+        );
+        assert!(
+            ages.quantile_ms(0.99).is_some_and(|p99| p99 <= p99_ms),
+            "{loss} %: {:?} ms",
+            ages.quantile_ms(0.99)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The own cube, drawn ahead (`--predict`): over a line that loses nothing, and with nothing in its way, it is drawn where the host will
-//! have it.
+//! The own cube, drawn ahead (`--predict`): over a line that loses nothing, and with nothing in its
+//! way, it is drawn where the host will have it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,16 +24,26 @@ const LEASH_M: f32 = 15.0;
 
 #[test]
 fn without_loss_and_away_from_others_the_own_cube_is_drawn_where_the_host_will_have_it() {
-    for (seed, tick_hz, inputs) in [(1, "20", InputRate::Hz20), (2, "20", InputRate::Hz60), (3, "60", InputRate::Hz20)]
-    {
+    for (seed, tick_hz, inputs) in [
+        (1, "20", InputRate::Hz20),
+        (2, "20", InputRate::Hz60),
+        (3, "60", InputRate::Hz20),
+    ] {
         let mut scene = Scene::new(seed, tick_hz, inputs, "delay=50ms");
         scene.play_for(Duration::from_secs(40));
         let errors = scene.errors();
         let stats = scene.system.guest(scene.guest).client.stats().simulation;
-        println!("{tick_hz} Hz, {inputs:?}: {errors:?}, {} reconciled", stats.reconciled.count());
+        println!(
+            "{tick_hz} Hz, {inputs:?}: {errors:?}, {} reconciled",
+            stats.reconciled.count()
+        );
         assert!(errors.samples > 700, "{errors:?}");
-        // An input that arrives at the very moment of a tick may be expected at the wrong one, until the host has said so.
-        assert!(errors.p50 < 0.1 && errors.p90 < 0.5 && errors.p99 < 3.0, "{errors:?}");
+        // An input that arrives at the very moment of a tick may be expected at the wrong one,
+        // until the host has said so.
+        assert!(
+            errors.p50 < 0.1 && errors.p90 < 0.5 && errors.p99 < 3.0,
+            "{errors:?}"
+        );
     }
 }
 
@@ -65,15 +75,34 @@ struct Errors {
 impl Scene {
     fn new(seed: u64, tick_hz: &str, inputs: InputRate, line: &str) -> Self {
         let mut system = System::new(seed, &Registry::standard());
-        let config = ClientConfig { name: "ann".into(), inputs, predict: true, ..ClientConfig::default() };
+        let config = ClientConfig {
+            name: "ann".into(),
+            inputs,
+            predict: true,
+            ..ClientConfig::default()
+        };
         let line: Impairment = line.parse().expect("a line");
         let guest = system.arrive_with(config, &line);
-        let room = system.gather(&[guest], "cubes", &[("cubes", "0"), ("size", "60x60"), ("tick", tick_hz)]);
+        let room = system.gather(
+            &[guest],
+            "cubes",
+            &[("cubes", "0"), ("size", "60x60"), ("tick", tick_hz)],
+        );
         system.run_for(Duration::from_secs(5));
         let world = system.room(room).expect("it runs").world();
         let avatar = world.objects().next().expect("there is a player's cube");
         let (keys, next, truth, drawn) = Default::default();
-        Scene { system, rng: fastrand::Rng::with_seed(seed), guest, room, avatar, keys, next, truth, drawn }
+        Scene {
+            system,
+            rng: fastrand::Rng::with_seed(seed),
+            guest,
+            room,
+            avatar,
+            keys,
+            next,
+            truth,
+            drawn,
+        }
     }
 
     fn play_for(&mut self, time: Duration) {
@@ -87,25 +116,33 @@ impl Scene {
         }
     }
 
-    /// Holds something else; now and then presses something so shortly that no datagram leaves meanwhile.
+    /// Holds something else; now and then presses something so shortly that no datagram leaves
+    /// meanwhile.
     fn act(&mut self) {
-        let at = self.truth.last_key_value().map_or(Position::on_ground(MIDDLE_M, MIDDLE_M), |(_, at)| *at);
-        let way =
-            [(at.x, control::LEFT, control::RIGHT), (at.y, control::DOWN, control::UP)].map(|(at, less, more)| {
-                let wish = self.rng.i8(-1..=1);
-                let wish = if at < MIDDLE_M - LEASH_M {
-                    1
-                } else if at > MIDDLE_M + LEASH_M {
-                    -1
-                } else {
-                    wish
-                };
-                Keymap::default().with(less, wish < 0).with(more, wish > 0)
-            });
+        let at = self
+            .truth
+            .last_key_value()
+            .map_or(Position::on_ground(MIDDLE_M, MIDDLE_M), |(_, at)| *at);
+        let way = [
+            (at.x, control::LEFT, control::RIGHT),
+            (at.y, control::DOWN, control::UP),
+        ]
+        .map(|(at, less, more)| {
+            let wish = self.rng.i8(-1..=1);
+            let wish = if at < MIDDLE_M - LEASH_M {
+                1
+            } else if at > MIDDLE_M + LEASH_M {
+                -1
+            } else {
+                wish
+            };
+            Keymap::default().with(less, wish < 0).with(more, wish > 0)
+        });
         let held = Keymap(way[0].0 | way[1].0);
         match self.rng.u8(..4) {
             0 => {
-                self.system.input(self.guest, self.keys.with(control::JUMP, true));
+                self.system
+                    .input(self.guest, self.keys.with(control::JUMP, true));
                 self.system.input(self.guest, self.keys);
             }
             1 => {
@@ -121,9 +158,15 @@ impl Scene {
 
     fn look(&mut self) {
         let world = self.system.room(self.room).expect("it runs").world();
-        self.truth.insert(time_of(frame_at(world.now())), FORMAT.position(&world.pose(self.avatar)));
+        self.truth.insert(
+            time_of(frame_at(world.now())),
+            FORMAT.position(&world.pose(self.avatar)),
+        );
         self.system.with(self.guest, Client::handle_timeout);
-        let (now, client) = (self.system.local(self.guest), &self.system.guest(self.guest).client);
+        let (now, client) = (
+            self.system.local(self.guest),
+            &self.system.guest(self.guest).client,
+        );
         let own = client.objects().find(Seen::is_own).expect("in sight");
         let drawn = client.drawn(own.id, now).expect("it has a pose");
         self.drawn.push((drawn.shows, drawn.position, drawn.linear));
@@ -131,16 +174,34 @@ impl Scene {
 
     /// How far what was drawn was off at the horizons of the host's ticks.
     fn errors(&self) -> Errors {
-        let mut errors: Vec<f32> = self.drawn.iter().filter_map(|drawn| self.error(drawn)).collect();
+        let mut errors: Vec<f32> = self
+            .drawn
+            .iter()
+            .filter_map(|drawn| self.error(drawn))
+            .collect();
         errors.sort_by(f32::total_cmp);
         let at = |share: f32| 100.0 * errors[((errors.len() - 1) as f32 * share) as usize];
-        Errors { samples: errors.len(), p50: at(0.5), p90: at(0.9), p99: at(0.99), most: at(1.0) }
+        Errors {
+            samples: errors.len(),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            most: at(1.0),
+        }
     }
 
     /// Of a picture within a millisecond of a horizon.
     fn error(&self, &(shows, drawn, [dx, dy, dz]): &(GameTime, Position, [f32; 3])) -> Option<f32> {
-        let (&horizon, &truth) = self.truth.range(shows..).next().filter(|(horizon, _)| horizon.since(shows) < STEP)?;
+        let (&horizon, &truth) = self
+            .truth
+            .range(shows..)
+            .next()
+            .filter(|(horizon, _)| horizon.since(shows) < STEP)?;
         let s = horizon.since(shows).as_secs_f32();
-        Some(truth.distance(Position::new(drawn.x + dx * s, drawn.y + dy * s, drawn.z + dz * s)))
+        Some(truth.distance(Position::new(
+            drawn.x + dx * s,
+            drawn.y + dy * s,
+            drawn.z + dz * s,
+        )))
     }
 }

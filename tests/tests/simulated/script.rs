@@ -23,19 +23,34 @@ pub(crate) fn good() -> Impairment {
 
 /// What the load runs use.
 pub(crate) fn bad() -> Impairment {
-    "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2".parse().expect("a valid line")
+    "loss=20,delay=60ms,jitter=20ms,reorder=5,duplicate=2"
+        .parse()
+        .expect("a valid line")
 }
 
 /// A number of players of a fresh system in one room.
-pub(crate) fn room_of(seed: u64, players: usize, line: &Impairment, parameters: &[(&str, &str)]) -> (System, RoomId) {
+pub(crate) fn room_of(
+    seed: u64,
+    players: usize,
+    line: &Impairment,
+    parameters: &[(&str, &str)],
+) -> (System, RoomId) {
     let mut system = system(seed);
-    let guests: Vec<usize> = (0..players).map(|number| system.arrive(&format!("player{number}"), line)).collect();
+    let guests: Vec<usize> = (0..players)
+        .map(|number| system.arrive(&format!("player{number}"), line))
+        .collect();
     let room = system.gather(&guests, "field", parameters);
     (system, room)
 }
 
 /// Everybody does something at random, for so many rounds of a quarter of a second.
-pub(crate) fn romp(system: &mut System, rng: &mut fastrand::Rng, players: usize, size: f32, rounds: usize) {
+pub(crate) fn romp(
+    system: &mut System,
+    rng: &mut fastrand::Rng,
+    players: usize,
+    size: f32,
+    rounds: usize,
+) {
     for _ in 0..rounds {
         for guest in 0..players {
             if rng.u8(..) < 90 {
@@ -51,11 +66,26 @@ pub(crate) fn romp(system: &mut System, rng: &mut fastrand::Rng, players: usize,
 pub(crate) fn anything(rng: &mut fastrand::Rng, size: f32) -> Action {
     let place = (rng.f32() * size, rng.f32() * size);
     match rng.u8(0..10) {
-        0 => Action::Cast { spell: BOLT, at: Some(place) },
-        1 => Action::Cast { spell: HEAL, at: None },
-        2 => Action::Cast { spell: VEIL, at: None },
-        3 => Action::Cast { spell: BLINK, at: Some(place) },
-        _ => Action::Move { x: place.0, y: place.1 },
+        0 => Action::Cast {
+            spell: BOLT,
+            at: Some(place),
+        },
+        1 => Action::Cast {
+            spell: HEAL,
+            at: None,
+        },
+        2 => Action::Cast {
+            spell: VEIL,
+            at: None,
+        },
+        3 => Action::Cast {
+            spell: BLINK,
+            at: Some(place),
+        },
+        _ => Action::Move {
+            x: place.0,
+            y: place.1,
+        },
     }
 }
 
@@ -72,20 +102,24 @@ pub(crate) const BLINK: u8 = 3;
 pub(crate) fn place(system: &System, room: RoomId, guest: usize) -> Position {
     let player = system.guest(guest).client.player().expect("welcomed");
     let room = system.room(room).expect("it runs");
-    room.world().position(room.avatar(player).expect("it has an avatar"))
+    room.world()
+        .position(room.avatar(player).expect("it has an avatar"))
 }
 
 /// Walks a player there and waits until it has arrived.
 pub(crate) fn walk(system: &mut System, room: RoomId, guest: usize, x: f32, y: f32) {
     system.act(guest, Action::Move { x, y });
     let goal = Position::on_ground(x, y);
-    system.run_until("arrival", |system| place(system, room, guest).ground_distance(goal) < 0.02);
+    system.run_until("arrival", |system| {
+        place(system, room, guest).ground_distance(goal) < 0.02
+    });
 }
 
-/// Compares every client's picture with the truth: the same objects, at the same places, at the same room time.
+/// Compares every client's picture with the truth: the same objects, at the same places, at the
+/// same room time.
 ///
-/// Objects come and go all the time, and news of that is under way for a moment; so what is wrong must be wrong twice, a second
-/// apart. Places are compared strictly.
+/// Objects come and go all the time, and news of that is under way for a moment; so what is wrong
+/// must be wrong twice, a second apart. Places are compared strictly.
 pub(crate) fn compare_pictures(system: &mut System, room: RoomId) {
     let first = differences(system, room);
     system.run_for(Duration::from_secs(1));
@@ -106,20 +140,36 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
     let mut differences = BTreeSet::new();
     let mut compared = 0;
     for viewer in truth.network().viewers() {
-        let Some(guest) = system.guest_of(room, viewer.client) else { continue };
+        let Some(guest) = system.guest_of(room, viewer.client) else {
+            continue;
+        };
         let client = &system.guest(guest).client;
         let t = client.room_time(system.local(guest)).expect("it plays");
         let play = client.play().expect("it plays");
         let mut shown: BTreeSet<u32> = client.objects().map(|object| object.id).collect();
         for object in truth.network().interest().followed(viewer.client) {
-            let id = viewer.slots.alias(object).and_then(|alias| play.replica().resolve(alias));
-            let Some(seen) = id.filter(|id| shown.remove(id)).and_then(|id| client.object(id)) else {
+            let id = viewer
+                .slots
+                .alias(object)
+                .and_then(|alias| play.replica().resolve(alias));
+            let Some(seen) = id
+                .filter(|id| shown.remove(id))
+                .and_then(|id| client.object(id))
+            else {
                 differences.insert(Difference::Lacks(guest, object));
                 continue;
             };
-            let (drawn, actual) = (seen.position(t).expect("a position"), truth.world().position_at(object, t));
+            let (drawn, actual) = (
+                seen.position(t).expect("a position"),
+                truth.world().position_at(object, t),
+            );
             let apart = drawn.distance(actual);
-            assert!(apart < 0.02, "guest {guest}, {} {}: drawn at {drawn:?}, is at {actual:?}", seen.kind(), seen.id);
+            assert!(
+                apart < 0.02,
+                "guest {guest}, {} {}: drawn at {drawn:?}, is at {actual:?}",
+                seen.kind(),
+                seen.id
+            );
             compared += 1;
         }
         differences.extend(shown.into_iter().map(|id| Difference::Shows(guest, id)));
@@ -128,22 +178,34 @@ fn differences(system: &System, room: RoomId) -> BTreeSet<Difference> {
     differences
 }
 
-/// Enters and leaves that a client's views were told alternate for each object, and nothing comes outside.
+/// Enters and leaves that a client's views were told alternate for each object, and nothing comes
+/// outside.
 pub(crate) fn check_events(system: &System, guest: usize) -> (usize, usize) {
     let mut here = BTreeSet::new();
     let (mut enters, mut leaves) = (0, 0);
     for event in &system.guest(guest).events {
         match event {
             ViewEvent::Enter(enter) => {
-                assert!(here.insert(enter.id), "guest {guest}: {} entered twice", enter.id);
+                assert!(
+                    here.insert(enter.id),
+                    "guest {guest}: {} entered twice",
+                    enter.id
+                );
                 enters += 1;
             }
             ViewEvent::Leave { id, .. } => {
-                assert!(here.remove(id), "guest {guest}: {id} left without having entered");
+                assert!(
+                    here.remove(id),
+                    "guest {guest}: {id} left without having entered"
+                );
                 leaves += 1;
             }
             ViewEvent::Update(update) => {
-                assert!(here.contains(&update.id), "guest {guest}: {} changed before it entered", update.id);
+                assert!(
+                    here.contains(&update.id),
+                    "guest {guest}: {} changed before it entered",
+                    update.id
+                );
             }
             _ => {}
         }

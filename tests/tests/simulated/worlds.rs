@@ -1,4 +1,5 @@
-//! Worlds of several maps: clients on bad lines go through gates at random, and hosts die while players are on the way.
+//! Worlds of several maps: clients on bad lines go through gates at random, and hosts die while
+//! players are on the way.
 
 mod nomads;
 mod universe;
@@ -17,14 +18,23 @@ use crate::script::room_of;
 #[test]
 fn clients_on_bad_lines_are_led_through_gates_and_each_is_in_one_place() {
     for seed in 1..=3 {
-        let line: Impairment = "loss=10,delay=40ms,jitter=10ms".parse().expect("a valid line");
-        let given = [("maps", "3"), ("size", "40x40"), ("obstacles", "0"), ("npcs", "3")];
+        let line: Impairment = "loss=10,delay=40ms,jitter=10ms"
+            .parse()
+            .expect("a valid line");
+        let given = [
+            ("maps", "3"),
+            ("size", "40x40"),
+            ("obstacles", "0"),
+            ("npcs", "3"),
+        ];
         let (mut system, world) = room_of(seed, 6, &line, &given);
         let mut rng = fastrand::Rng::with_seed(seed);
         for _ in 0..90 {
             for guest in 0..6 {
                 if rng.u8(..) < 80 {
-                    let (x, y) = rng.choice([(0.5, 20.0), (39.5, 20.0), (20.0, 20.0)]).expect("one of three");
+                    let (x, y) = rng
+                        .choice([(0.5, 20.0), (39.5, 20.0), (20.0, 20.0)])
+                        .expect("one of three");
                     system.act(guest, Action::Move { x, y });
                 }
             }
@@ -34,18 +44,34 @@ fn clients_on_bad_lines_are_led_through_gates_and_each_is_in_one_place() {
         (0..6).for_each(|guest| system.act(guest, Action::Move { x: 20.0, y: 20.0 }));
         system.run_for(Duration::from_secs(8));
         let crossings = system.lobby().stats().crossings;
-        println!("seed {seed}: {crossings} crossings, {} rooms", system.lobby().stats().rooms);
+        println!(
+            "seed {seed}: {crossings} crossings, {} rooms",
+            system.lobby().stats().rooms
+        );
         assert!(crossings > 10, "seed {seed}: {crossings} crossings");
         for guest in 0..6 {
             let player = system.guest(guest).client.player().expect("welcomed");
-            let places = (world.0..world.0 + 3).filter_map(|id| system.room(RoomId(id))?.avatar(player));
+            let places =
+                (world.0..world.0 + 3).filter_map(|id| system.room(RoomId(id))?.avatar(player));
             assert_eq!(places.count(), 1, "seed {seed}: {player} is in one place");
-            assert!(system.guest(guest).client.avatar().is_some(), "seed {seed}: {player} sees its avatar");
-            let errors: Vec<_> = system.guest(guest).events.iter().filter(|event| is_bad(event)).collect();
+            assert!(
+                system.guest(guest).client.avatar().is_some(),
+                "seed {seed}: {player} sees its avatar"
+            );
+            let errors: Vec<_> = system
+                .guest(guest)
+                .events
+                .iter()
+                .filter(|event| is_bad(event))
+                .collect();
             assert!(errors.is_empty(), "seed {seed}: {errors:?}");
         }
         let listed = system.lobby().rooms();
-        assert_eq!((listed.len(), listed[0].players), (1, 6), "seed {seed}: one world in the list");
+        assert_eq!(
+            (listed.len(), listed[0].players),
+            (1, 6),
+            "seed {seed}: one world in the list"
+        );
     }
 }
 
@@ -64,9 +90,17 @@ fn hosts_die_under_players_on_the_way_and_nobody_is_doubled_lost_or_robbed() {
         assert_eq!(places.len(), 8, "seed {seed}: {places:?}");
         let hops: u64 = places.values().map(|purse| purse.hops).sum();
         for (player, purse) in &places {
-            assert_eq!(purse.gold, nomads::gold_of(*player), "seed {seed}: {player} has what it set out with");
+            assert_eq!(
+                purse.gold,
+                nomads::gold_of(*player),
+                "seed {seed}: {player} has what it set out with"
+            );
         }
-        assert_eq!(hops, universe.lobby.stats().crossings, "seed {seed}: each way was gone once");
+        assert_eq!(
+            hops,
+            universe.lobby.stats().crossings,
+            "seed {seed}: each way was gone once"
+        );
         assert_eq!(universe.seats(), 8, "seed {seed}");
         crossings += hops;
     }

@@ -1,7 +1,8 @@
 //! `/metrics`: a snapshot as text for Prometheus.
 //!
-//! Nothing is counted here. The figures of a scrape all come from one moment; those of hosts are up to a second old.
-//! Names begin with `ambit_`; counters end in `_total`; units are seconds and bytes.
+//! Nothing is counted here. The figures of a scrape all come from one moment; those of hosts are up
+//! to a second old. Names begin with `ambit_`; counters end in `_total`; units are seconds and
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Error;
@@ -44,7 +45,9 @@ impl Collector for Figures {
 
 impl Figures {
     fn encode_lobby(&self, out: &mut Out) -> Result<(), Error> {
-        let Snapshot { lobby, draining, .. } = &self.0;
+        let Snapshot {
+            lobby, draining, ..
+        } = &self.0;
         out.gauge("draining", "1 while the server ends", u64::from(*draining))?;
         out.gauge("connections", "Lobby connections", lobby.connections as u64)?;
         out.counter(
@@ -52,34 +55,84 @@ impl Figures {
             "Lobby connections that came in, the refused ones too",
             lobby.connections_total,
         )?;
-        out.gauge("players", "Players, those within the grace period too", lobby.players as u64)?;
-        out.gauge("players_away", "Players within the grace period", lobby.players_away as u64)?;
+        out.gauge(
+            "players",
+            "Players, those within the grace period too",
+            lobby.players as u64,
+        )?;
+        out.gauge(
+            "players_away",
+            "Players within the grace period",
+            lobby.players_away as u64,
+        )?;
         out.counter("sessions_resumed", "Sessions that came back", lobby.resumed)?;
         out.gauge("rooms", "Rooms in the lobby", lobby.rooms as u64)?;
-        out.gauge("rooms_running", "Rooms whose game goes on", lobby.rooms_running as u64)?;
+        out.gauge(
+            "rooms_running",
+            "Rooms whose game goes on",
+            lobby.rooms_running as u64,
+        )?;
         out.counter("rooms_made", "Rooms made", lobby.rooms_made)?;
         out.counter("rooms_started", "Rooms started", lobby.rooms_started)?;
         out.gauge("hosts", "Hosts that are ready", lobby.hosts as u64)?;
-        out.counter("rooms_moved", "Rooms that lost their host and were to go on elsewhere", lobby.rooms_moved)?;
-        out.counter("rooms_condemned", "Rooms closed because they seem to kill their hosts", lobby.rooms_condemned)?;
-        out.counter("crossings", "Players who have gone through a gate to another map", lobby.crossings)?;
-        out.counter("hosts_refused", "Hosts that were refused", lobby.hosts_refused)?;
+        out.counter(
+            "rooms_moved",
+            "Rooms that lost their host and were to go on elsewhere",
+            lobby.rooms_moved,
+        )?;
+        out.counter(
+            "rooms_condemned",
+            "Rooms closed because they seem to kill their hosts",
+            lobby.rooms_condemned,
+        )?;
+        out.counter(
+            "crossings",
+            "Players who have gone through a gate to another map",
+            lobby.crossings,
+        )?;
+        out.counter(
+            "hosts_refused",
+            "Hosts that were refused",
+            lobby.hosts_refused,
+        )?;
         out.counter("tickets_issued", "Tickets issued", lobby.tickets)?;
         out.counter("chats", "Chat messages", lobby.chats)?;
         let named = |(code, count): (&codes::ErrorCode, &u64)| (codes::name(*code), *count);
         let refused = "Requests and connections that the lobby refused";
-        out.counters("lobby_refused", refused, "code", lobby.refused.iter().map(named))?;
-        out.counters("lobby_closed", "Connections that the lobby closed", "code", lobby.closed.iter().map(named))
+        out.counters(
+            "lobby_refused",
+            refused,
+            "code",
+            lobby.refused.iter().map(named),
+        )?;
+        out.counters(
+            "lobby_closed",
+            "Connections that the lobby closed",
+            "code",
+            lobby.closed.iter().map(named),
+        )
     }
 
     fn encode_hosts(&self, out: &mut Out) -> Result<(), Error> {
         let hosts = self.0.all_hosts();
         out.gauge("host_rooms", "Rooms on all hosts", hosts.rooms.into())?;
-        out.gauge("host_players", "Players in the rooms of all hosts", hosts.players.into())?;
-        out.gauge("game_connections", "Game connections, those not joined yet too", hosts.clients.into())?;
+        out.gauge(
+            "host_players",
+            "Players in the rooms of all hosts",
+            hosts.players.into(),
+        )?;
+        out.gauge(
+            "game_connections",
+            "Game connections, those not joined yet too",
+            hosts.clients.into(),
+        )?;
         out.datagrams(hosts.datagrams_in, hosts.datagrams_out)?;
         out.bytes(hosts.bytes_in, hosts.bytes_out)?;
-        out.counter("enters", "Objects that came into a client's view", hosts.enters)?;
+        out.counter(
+            "enters",
+            "Objects that came into a client's view",
+            hosts.enters,
+        )?;
         out.counter("leaves", "Objects that left a client's view", hosts.leaves)?;
         out.counter("events", "Events told, once for each client", hosts.events)?;
         out.counter(
@@ -88,11 +141,24 @@ impl Figures {
             hosts.late_events,
         )?;
         out.counter("commands", "Commands carried out", hosts.commands)?;
-        out.counter("commands_refused", "Commands that games refused", hosts.commands_refused)?;
+        out.counter(
+            "commands_refused",
+            "Commands that games refused",
+            hosts.commands_refused,
+        )?;
         let loudest = "Datagram bytes sent over bytes received, times 1,000, of the client for which that is highest";
-        out.gauge("amplification_permille", loudest, hosts.amplification_permille.into())?;
+        out.gauge(
+            "amplification_permille",
+            loudest,
+            hosts.amplification_permille.into(),
+        )?;
         let counts = |counts: &BTreeMap<String, u64>| counts.clone().into_iter();
-        out.counters("datagram_bits", "Bits of game datagrams, by what they are for", "part", counts(&hosts.bits))?;
+        out.counters(
+            "datagram_bits",
+            "Bits of game datagrams, by what they are for",
+            "part",
+            counts(&hosts.bits),
+        )?;
         let encodings = "How often something was encoded (made), and how often that served a client, be it to find that it foretells it (used)";
         let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
             let (what, how) = name.split_once('/')?;
@@ -101,16 +167,47 @@ impl Figures {
         out.family("encodings", encodings, by_use)?;
         let poses = "Poses that were due for a client: sent, or foretold by it well enough, or left for want of room";
         out.counters("poses", poses, "fate", counts(&hosts.poses))?;
-        out.counter("ticks_skipped", "Ticks skipped since a room was too far behind", hosts.ticks_skipped)?;
+        out.counter(
+            "ticks_skipped",
+            "Ticks skipped since a room was too far behind",
+            hosts.ticks_skipped,
+        )?;
         out.ticks(&hosts.tick_buckets, hosts.tick_seconds_sum)?;
         let work = "Work of the newest 256 ticks; of several hosts, the worst";
-        out.recent("recent_tick_work_seconds", work, hosts.recent_work.unwrap_or_default())?;
-        let late = "How long after their due time the newest 256 ticks began; of several hosts, the worst";
-        out.recent("recent_tick_lateness_seconds", late, hosts.recent_lateness.unwrap_or_default())?;
-        out.cores(self.0.hosts.iter().map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)))?;
-        out.rooms_by_host(self.0.hosts.iter().map(|(id, host)| (id.0.to_string(), host.stats.rooms)))?;
-        let refused = hosts.tickets_refused.iter().map(|(reason, count)| (reason.clone(), *count));
-        out.counters("tickets_refused", "Tickets refused by hosts", "reason", refused)?;
+        out.recent(
+            "recent_tick_work_seconds",
+            work,
+            hosts.recent_work.unwrap_or_default(),
+        )?;
+        let late =
+            "How long after their due time the newest 256 ticks began; of several hosts, the worst";
+        out.recent(
+            "recent_tick_lateness_seconds",
+            late,
+            hosts.recent_lateness.unwrap_or_default(),
+        )?;
+        out.cores(
+            self.0
+                .hosts
+                .iter()
+                .map(|(id, host)| (id.0.to_string(), host.stats.cpu_permille)),
+        )?;
+        out.rooms_by_host(
+            self.0
+                .hosts
+                .iter()
+                .map(|(id, host)| (id.0.to_string(), host.stats.rooms)),
+        )?;
+        let refused = hosts
+            .tickets_refused
+            .iter()
+            .map(|(reason, count)| (reason.clone(), *count));
+        out.counters(
+            "tickets_refused",
+            "Tickets refused by hosts",
+            "reason",
+            refused,
+        )?;
         out.drops(self.0.all_drops().iter())
     }
 }
@@ -121,12 +218,18 @@ struct Out<'a>(DescriptorEncoder<'a>);
 impl Out<'_> {
     fn gauge(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let gauge = ConstGauge::new(value as i64);
-        gauge.encode(self.0.encode_descriptor(name, help, None, MetricType::Gauge)?)
+        gauge.encode(
+            self.0
+                .encode_descriptor(name, help, None, MetricType::Gauge)?,
+        )
     }
 
     fn counter(&mut self, name: &str, help: &str, value: u64) -> Result<(), Error> {
         let counter = ConstCounter::new(value);
-        counter.encode(self.0.encode_descriptor(name, help, None, MetricType::Counter)?)
+        counter.encode(
+            self.0
+                .encode_descriptor(name, help, None, MetricType::Counter)?,
+        )
     }
 
     fn counters(
@@ -136,7 +239,11 @@ impl Out<'_> {
         label: &'static str,
         values: impl Iterator<Item = (String, u64)>,
     ) -> Result<(), Error> {
-        self.family(name, help, values.map(|(value, count)| ([(label, value)], count)))
+        self.family(
+            name,
+            help,
+            values.map(|(value, count)| ([(label, value)], count)),
+        )
     }
 
     fn family<const N: usize>(
@@ -145,7 +252,9 @@ impl Out<'_> {
         help: &str,
         values: impl Iterator<Item = ([(&'static str, String); N], u64)>,
     ) -> Result<(), Error> {
-        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        let mut encoder = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Counter)?;
         for (labels, count) in values {
             ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;
         }
@@ -153,34 +262,60 @@ impl Out<'_> {
     }
 
     fn datagrams(&mut self, received: u64, sent: u64) -> Result<(), Error> {
-        self.counters("datagrams", "Game datagrams", "direction", both_ways(received, sent))
+        self.counters(
+            "datagrams",
+            "Game datagrams",
+            "direction",
+            both_ways(received, sent),
+        )
     }
 
     fn bytes(&mut self, received: u64, sent: u64) -> Result<(), Error> {
         let help = "Bytes of game datagrams, without QUIC's own";
-        self.counters("datagram_bytes", help, "direction", both_ways(received, sent))
+        self.counters(
+            "datagram_bytes",
+            help,
+            "direction",
+            both_ways(received, sent),
+        )
     }
 
     fn ticks(&mut self, buckets: &[u64], sum_s: f64) -> Result<(), Error> {
         let bounds = TICK_BUCKETS.into_iter().chain([f64::INFINITY]);
-        let buckets: Vec<(f64, u64)> = bounds.zip(buckets.iter().copied().chain(std::iter::repeat(0))).collect();
+        let buckets: Vec<(f64, u64)> = bounds
+            .zip(buckets.iter().copied().chain(std::iter::repeat(0)))
+            .collect();
         let count = buckets.iter().map(|(_, count)| count).sum();
         let help = "Work of one tick of one room";
-        let mut encoder = self.0.encode_descriptor("tick_seconds", help, None, MetricType::Histogram)?;
+        let mut encoder =
+            self.0
+                .encode_descriptor("tick_seconds", help, None, MetricType::Histogram)?;
         encoder.encode_histogram::<Plain>(sum_s, count, &buckets, None)
     }
 
     fn recent(&mut self, name: &str, help: &str, figures: TickFigures) -> Result<(), Error> {
-        let mut encoder = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        let TickFigures { p50_us, p99_us, max_us } = figures;
+        let mut encoder = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let TickFigures {
+            p50_us,
+            p99_us,
+            max_us,
+        } = figures;
         for (quantile, us) in [("0.5", p50_us), ("0.99", p99_us), ("1", max_us)] {
-            ConstGauge::new(f64::from(us) / 1e6).encode(encoder.encode_family(&[("quantile", quantile)])?)?;
+            ConstGauge::new(f64::from(us) / 1e6)
+                .encode(encoder.encode_family(&[("quantile", quantile)])?)?;
         }
         Ok(())
     }
 
     fn rooms_by_host(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
-        let mut encoder = self.0.encode_descriptor("rooms_by_host", "Rooms of a host", None, MetricType::Gauge)?;
+        let mut encoder = self.0.encode_descriptor(
+            "rooms_by_host",
+            "Rooms of a host",
+            None,
+            MetricType::Gauge,
+        )?;
         for (host, rooms) in hosts {
             ConstGauge::new(f64::from(rooms)).encode(encoder.encode_family(&[("host", host)])?)?;
         }
@@ -189,23 +324,34 @@ impl Out<'_> {
 
     fn cores(&mut self, hosts: impl Iterator<Item = (String, u32)>) -> Result<(), Error> {
         let help = "Cores that a host's process used over the last second";
-        let mut encoder = self.0.encode_descriptor("host_cores", help, None, MetricType::Gauge)?;
+        let mut encoder = self
+            .0
+            .encode_descriptor("host_cores", help, None, MetricType::Gauge)?;
         for (host, permille) in hosts {
-            ConstGauge::new(f64::from(permille) / 1_000.0).encode(encoder.encode_family(&[("host", host)])?)?;
+            ConstGauge::new(f64::from(permille) / 1_000.0)
+                .encode(encoder.encode_family(&[("host", host)])?)?;
         }
         Ok(())
     }
 
-    fn drops<'n>(&mut self, drops: impl Iterator<Item = (&'n String, &'n u64)>) -> Result<(), Error> {
+    fn drops<'n>(
+        &mut self,
+        drops: impl Iterator<Item = (&'n String, &'n u64)>,
+    ) -> Result<(), Error> {
         let labelled = drops.map(|(name, count)| {
             let (queue, reason) = name.split_once('/').unwrap_or((name, "other"));
-            ([("queue", queue.to_owned()), ("reason", reason.to_owned())], *count)
+            (
+                [("queue", queue.to_owned()), ("reason", reason.to_owned())],
+                *count,
+            )
         });
         self.family("drops", "What was dropped at a bounded queue", labelled)
     }
 
     fn build(&mut self) -> Result<(), Error> {
-        let mut encoder = self.0.encode_descriptor("build", "This build", None, MetricType::Info)?;
+        let mut encoder =
+            self.0
+                .encode_descriptor("build", "This build", None, MetricType::Info)?;
         encoder.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])
     }
 }
@@ -224,7 +370,10 @@ mod tests {
     fn every_line_is_a_comment_or_a_figure_of_ours() {
         let text = render(Snapshot::default()).unwrap();
         for line in text.lines() {
-            assert!(line.starts_with("# ") || line.starts_with("ambit_"), "{line}");
+            assert!(
+                line.starts_with("# ") || line.starts_with("ambit_"),
+                "{line}"
+            );
         }
         assert!(text.contains("ambit_build_info{version="), "{text}");
         assert!(text.ends_with("# EOF\n"));
@@ -240,7 +389,11 @@ mod tests {
             datagrams_in: 10,
             bytes_out: 11,
             late_events: 1,
-            recent_work: Some(TickFigures { p50_us: 1_500, p99_us: 2_000, max_us: 3_000 }),
+            recent_work: Some(TickFigures {
+                p50_us: 1_500,
+                p99_us: 2_000,
+                max_us: 3_000,
+            }),
             tickets_refused: [("forged".to_owned(), 6)].into(),
             drops: [("game_inbox/full".to_owned(), 5)].into(),
             ..HostStats::default()
@@ -258,7 +411,10 @@ mod tests {
             "ambit_drops_total{queue=\"game_inbox\",reason=\"full\"} 5",
             "ambit_drops_total{queue=\"lobby_out\",reason=\"slow_reader\"} 4",
         ] {
-            assert!(text.lines().any(|it| it == line), "{line} is missing in\n{text}");
+            assert!(
+                text.lines().any(|it| it == line),
+                "{line} is missing in\n{text}"
+            );
         }
     }
 
@@ -266,8 +422,16 @@ mod tests {
     fn the_histogram_is_cumulative() {
         let mut buckets = vec![0; TICK_BUCKETS.len() + 1];
         (buckets[0], buckets[2], buckets[TICK_BUCKETS.len()]) = (3, 2, 1);
-        let gone = HostStats { tick_buckets: buckets, tick_seconds_sum: 1.5, ..HostStats::default() };
-        let text = render(Snapshot { gone, ..Snapshot::default() }).unwrap();
+        let gone = HostStats {
+            tick_buckets: buckets,
+            tick_seconds_sum: 1.5,
+            ..HostStats::default()
+        };
+        let text = render(Snapshot {
+            gone,
+            ..Snapshot::default()
+        })
+        .unwrap();
         for line in [
             "ambit_tick_seconds_bucket{le=\"0.0005\"} 3",
             "ambit_tick_seconds_bucket{le=\"0.002\"} 5",
@@ -275,7 +439,10 @@ mod tests {
             "ambit_tick_seconds_count 6",
             "ambit_tick_seconds_sum 1.5",
         ] {
-            assert!(text.lines().any(|it| it == line), "{line} is missing in\n{text}");
+            assert!(
+                text.lines().any(|it| it == line),
+                "{line} is missing in\n{text}"
+            );
         }
     }
 }

@@ -16,14 +16,21 @@ const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><me
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut page = String::from(HEAD);
     let lobby = &snapshot.lobby;
-    let state = if snapshot.draining { "shutting down" } else { "in service" };
-    let mut put = |text: std::fmt::Arguments| page.write_fmt(text).expect("a String takes everything");
+    let state = if snapshot.draining {
+        "shutting down"
+    } else {
+        "in service"
+    };
+    let mut put =
+        |text: std::fmt::Arguments| page.write_fmt(text).expect("a String takes everything");
     put(format_args!(
         "<p>{state}: {} connections, {} players, {} rooms of which {} run. <a href=\"/metrics\">Metrics</a>, \
          <a href=\"/healthz\">health</a>.</p>",
         lobby.connections, lobby.players, lobby.rooms, lobby.rooms_running
     ));
-    put(format_args!("<h2>Rooms</h2><table><tr><th>id<th>name<th>game<th>players<th>state</tr>"));
+    put(format_args!(
+        "<h2>Rooms</h2><table><tr><th>id<th>name<th>game<th>players<th>state</tr>"
+    ));
     for room in &snapshot.rooms {
         let state = if room.running { "runs" } else { "waits" };
         put(format_args!(
@@ -54,13 +61,23 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
     put(format_args!(
         "</table>\n<h2>Maps</h2>\n<table><tr><th>room<th>objects<th>players<th>changes/s<th>in the busiest region</tr>\n"
     ));
-    for load in snapshot.hosts.iter().flat_map(|(_, host)| &host.stats.room_loads) {
+    for load in snapshot
+        .hosts
+        .iter()
+        .flat_map(|(_, host)| &host.stats.room_loads)
+    {
         let (changes, most) = changes(load);
         put(format_args!(
             "<tr><td>{}<td>{}<td>{}<td>{}<td>{} %</tr>",
             load.room,
-            load.objects.iter().map(|count| u64::from(*count)).sum::<u64>(),
-            load.players.iter().map(|count| u64::from(*count)).sum::<u64>(),
+            load.objects
+                .iter()
+                .map(|count| u64::from(*count))
+                .sum::<u64>(),
+            load.players
+                .iter()
+                .map(|count| u64::from(*count))
+                .sum::<u64>(),
             changes / WINDOW_S,
             100 * most / changes.max(1)
         ));
@@ -99,9 +116,19 @@ mod tests {
 
     #[test]
     fn a_players_words_stay_words() {
-        let room = Room { id: 7, name: "<script>alert('x')</script>".into(), ..Room::default() };
-        let page = render(&Snapshot { rooms: vec![room], ..Snapshot::default() });
-        assert!(page.contains("<td>7<td>&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"), "{page}");
+        let room = Room {
+            id: 7,
+            name: "<script>alert('x')</script>".into(),
+            ..Room::default()
+        };
+        let page = render(&Snapshot {
+            rooms: vec![room],
+            ..Snapshot::default()
+        });
+        assert!(
+            page.contains("<td>7<td>&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"),
+            "{page}"
+        );
         assert!(!page.contains("<script"));
     }
 }

@@ -1,4 +1,5 @@
-//! What the server shows of itself: one copy of figures and lists, taken by the WorldServer between two messages.
+//! What the server shows of itself: one copy of figures and lists, taken by the WorldServer between
+//! two messages.
 
 use std::collections::BTreeMap;
 
@@ -32,14 +33,17 @@ impl Snapshot {
             sum.players += host.stats.players;
             sum.clients += host.stats.clients;
             sum.cpu_permille += host.stats.cpu_permille;
-            sum.amplification_permille = sum.amplification_permille.max(host.stats.amplification_permille);
+            sum.amplification_permille = sum
+                .amplification_permille
+                .max(host.stats.amplification_permille);
             worst(&mut sum.recent_work, host.stats.recent_work);
             worst(&mut sum.recent_lateness, host.stats.recent_lateness);
         }
         sum
     }
 
-    /// What was dropped, here and on all hosts. Some queues stand at both (`handshakes`), and one name is one figure.
+    /// What was dropped, here and on all hosts. Some queues stand at both (`handshakes`), and one
+    /// name is one figure.
     pub(crate) fn all_drops(&self) -> BTreeMap<String, u64> {
         let mut sum = self.all_hosts().drops;
         add_counts(&mut sum, &self.drops);
@@ -108,7 +112,10 @@ mod tests {
         };
         let mut snapshot = Snapshot::default();
         add_stats(&mut snapshot.gone, &host(5, 1, 2));
-        snapshot.hosts = vec![(HostId(2), attended(host(7, 3, 1))), (HostId(3), attended(host(1, 1, 0)))];
+        snapshot.hosts = vec![
+            (HostId(2), attended(host(7, 3, 1))),
+            (HostId(3), attended(host(1, 1, 0))),
+        ];
         let sum = snapshot.all_hosts();
         assert_eq!((sum.enters, sum.rooms, sum.clients), (13, 4, 4));
         assert_eq!(sum.tick_buckets, [3, 6]);
@@ -124,6 +131,9 @@ mod tests {
             certificate_sha256: vec![0; 32],
             ..HostReady::default()
         };
-        Host { stats, ..Host::try_from(ready).expect("a host that is ready") }
+        Host {
+            stats,
+            ..Host::try_from(ready).expect("a host that is ready")
+        }
     }
 }

@@ -34,7 +34,10 @@ impl Link {
     /// Holds the link until it ends; gives the reason.
     pub(super) async fn hold(self) -> String {
         let why = exchange_signs(self.signs.0, self.signs.1).await;
-        self.endpoint.close(VarInt::from_u32(ErrorCode::ErrorUnspecified as u32), b"the link is over");
+        self.endpoint.close(
+            VarInt::from_u32(ErrorCode::ErrorUnspecified as u32),
+            b"the link is over",
+        );
         why
     }
 }
@@ -42,13 +45,22 @@ impl Link {
 impl Member {
     /// Calls whoever leads.
     pub(super) async fn call(&self, leader: &Leader) -> anyhow::Result<Link> {
-        timeout(ANSWER_WITHIN, self.call_now(leader)).await.context("no answer")?
+        timeout(ANSWER_WITHIN, self.call_now(leader))
+            .await
+            .context("no answer")?
     }
 
     async fn call_now(&self, leader: &Leader) -> anyhow::Result<Link> {
         let fingerprint = Fingerprint::try_from(&leader.certificate_sha256[..])?;
-        let address = lookup_host(&leader.address).await?.next().context("no address")?;
-        let local = if address.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
+        let address = lookup_host(&leader.address)
+            .await?
+            .next()
+            .context("no address")?;
+        let local = if address.is_ipv4() {
+            ([0; 4], 0).into()
+        } else {
+            ([0; 16], 0).into()
+        };
         let mut endpoint = Endpoint::client(local)?;
         let verifier: Arc<FingerprintVerifier> = FingerprintVerifier::pinned(fingerprint);
         endpoint.set_default_client_config(quic::peer_config(ALPN_PEER, verifier));
@@ -63,20 +75,31 @@ impl Member {
         signs.0.write_all(&encode_frame(&follow)).await?;
         let Lead { epoch } = read_message(&mut signs.1).await?;
         tracing::debug!(epoch, "taken as a follower");
-        Ok(Link { connection, endpoint, signs })
+        Ok(Link {
+            connection,
+            endpoint,
+            signs,
+        })
     }
 }
 
 /// Carries a client's connection to the leader, until one of the three ends.
 pub(crate) async fn relay(client: Connection, leader: Connection) {
-    let again = |why: &str| client.close(VarInt::from_u32(ErrorCode::TryAgain as u32), why.as_bytes());
-    let Ok(Ok((mut to_client, mut from_client))) = timeout(STREAM_WITHIN, client.accept_bi()).await else {
-        return client.close(VarInt::from_u32(ErrorCode::Idle as u32), b"no stream was opened");
+    let again =
+        |why: &str| client.close(VarInt::from_u32(ErrorCode::TryAgain as u32), why.as_bytes());
+    let Ok(Ok((mut to_client, mut from_client))) = timeout(STREAM_WITHIN, client.accept_bi()).await
+    else {
+        return client.close(
+            VarInt::from_u32(ErrorCode::Idle as u32),
+            b"no stream was opened",
+        );
     };
     let Ok((mut to_leader, mut from_leader)) = leader.open_bi().await else {
         return again("the leading server is gone; connect again");
     };
-    let preamble = encode_frame(&Relay { address: client.remote_address().ip().to_string() });
+    let preamble = encode_frame(&Relay {
+        address: client.remote_address().ip().to_string(),
+    });
     if to_leader.write_all(&preamble).await.is_err() {
         return again("the leading server is gone; connect again");
     }

@@ -1,7 +1,8 @@
 //! What is said only once the directory knows what it confirms.
 //!
-//! Things go in with the number of the write that they wait for, and come out in order once that is done. While the directory is ill only
-//! those that are strict go on waiting: what can be given up later is said at once.
+//! Things go in with the number of the write that they wait for, and come out in order once that is
+//! done. While the directory is ill only those that are strict go on waiting: what can be given up
+//! later is said at once.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -25,7 +26,11 @@ impl<T> Default for Held<T> {
 impl<T> Held<T> {
     /// Waits behind what waits already.
     pub(crate) fn push(&mut self, after: u64, strict: bool, what: T) {
-        self.0.push_back(Waiting { after, strict, what });
+        self.0.push_back(Waiting {
+            after,
+            strict,
+            what,
+        });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -47,8 +52,14 @@ impl<T> Held<T> {
         self.0.retain(|waiting| wanted(&waiting.what));
     }
 
-    /// All that waits no longer; things with the same key keep their order, others may pass what waits.
-    pub(crate) fn pop_by<K: Ord>(&mut self, written: u64, ill: bool, key: impl Fn(&T) -> K) -> Vec<T> {
+    /// All that waits no longer; things with the same key keep their order, others may pass what
+    /// waits.
+    pub(crate) fn pop_by<K: Ord>(
+        &mut self,
+        written: u64,
+        ill: bool,
+        key: impl Fn(&T) -> K,
+    ) -> Vec<T> {
         let (mut blocked, mut out, mut rest) = (BTreeSet::new(), Vec::new(), VecDeque::new());
         for waiting in self.0.drain(..) {
             let key = key(&waiting.what);
@@ -79,9 +90,13 @@ mod tests {
     #[test]
     fn things_of_one_key_keep_their_order_and_others_pass() {
         let mut held = Held::default();
-        for (after, strict, what) in
-            [(5, true, "a1"), (0, false, "b1"), (0, false, "a2"), (6, false, "b2"), (0, false, "c1")]
-        {
+        for (after, strict, what) in [
+            (5, true, "a1"),
+            (0, false, "b1"),
+            (0, false, "a2"),
+            (6, false, "b2"),
+            (0, false, "c1"),
+        ] {
             held.push(after, strict, what);
         }
         let key = |what: &&str| what.as_bytes()[0];
@@ -98,8 +113,9 @@ mod tests {
         held.push(0, false, 'b');
         held.push(5, true, 'c');
         held.push(0, false, 'd');
-        let out =
-            |held: &mut Held<char>, written, ill| std::iter::from_fn(|| held.pop(written, ill)).collect::<String>();
+        let out = |held: &mut Held<char>, written, ill| {
+            std::iter::from_fn(|| held.pop(written, ill)).collect::<String>()
+        };
         assert_eq!(out(&mut held, 2, false), "");
         assert_eq!(out(&mut held, 2, true), "ab");
         assert_eq!(out(&mut held, 4, true), "", "what came after it waits too");

@@ -43,7 +43,12 @@ pub(crate) struct Reception {
 
 impl Reception {
     /// Serves a link to its end.
-    pub(crate) async fn serve(self, connection: Connection, sessions: ArbiterHandle, slow_readers: Arc<AtomicU64>) {
+    pub(crate) async fn serve(
+        self,
+        connection: Connection,
+        sessions: ArbiterHandle,
+        slow_readers: Arc<AtomicU64>,
+    ) {
         let remote = connection.remote_address();
         let why = match timeout(HELLO_WITHIN, introduce(&connection, &self.key, self.epoch)).await {
             Ok(Ok((server, signs))) => {
@@ -78,9 +83,17 @@ impl Reception {
 }
 
 /// Tells the lobby which servers there are.
-pub(super) async fn tell_servers(world: &Addr<WorldServer>, servers: impl IntoIterator<Item = Server>) {
+pub(super) async fn tell_servers(
+    world: &Addr<WorldServer>,
+    servers: impl IntoIterator<Item = Server>,
+) {
     let servers = servers.into_iter().collect();
-    let _ = world.send(SetServers(Servers { servers, probe_ms: PROBE_EVERY.as_millis() as u32 })).await;
+    let _ = world
+        .send(SetServers(Servers {
+            servers,
+            probe_ms: PROBE_EVERY.as_millis() as u32,
+        }))
+        .await;
 }
 
 async fn introduce(
@@ -90,11 +103,24 @@ async fn introduce(
 ) -> anyhow::Result<(Server, (quinn::SendStream, quinn::RecvStream))> {
     let mut signs = connection.accept_bi().await?;
     let follow: Follow = read_message(&mut signs.1).await?;
-    anyhow::ensure!(follow.version == VERSION, "it speaks version {}, this server {VERSION}", follow.version);
-    anyhow::ensure!(same_secret(&follow.key, key.as_bytes()), "it does not have the key of `--host-key`");
+    anyhow::ensure!(
+        follow.version == VERSION,
+        "it speaks version {}, this server {VERSION}",
+        follow.version
+    );
+    anyhow::ensure!(
+        same_secret(&follow.key, key.as_bytes()),
+        "it does not have the key of `--host-key`"
+    );
     quic::widen(connection);
     signs.0.write_all(&encode_frame(&Lead { epoch })).await?;
-    Ok((Server { address: follow.address, certificate_sha256: follow.certificate_sha256 }, signs))
+    Ok((
+        Server {
+            address: follow.address,
+            certificate_sha256: follow.certificate_sha256,
+        },
+        signs,
+    ))
 }
 
 /// Each further stream is a client.
@@ -105,10 +131,17 @@ async fn take_clients(
     slow_readers: &Arc<AtomicU64>,
 ) {
     while let Ok((to_client, mut from_client)) = connection.accept_bi().await {
-        let (world, sessions, slow_readers) = (world.clone(), sessions.clone(), Arc::clone(slow_readers));
+        let (world, sessions, slow_readers) =
+            (world.clone(), sessions.clone(), Arc::clone(slow_readers));
         tokio::spawn(async move {
-            let Ok(Ok(relay)) = timeout(HELLO_WITHIN, read_message::<Relay>(&mut from_client)).await else { return };
-            let Ok(address) = relay.address.parse::<IpAddr>() else { return };
+            let Ok(Ok(relay)) =
+                timeout(HELLO_WITHIN, read_message::<Relay>(&mut from_client)).await
+            else {
+                return;
+            };
+            let Ok(address) = relay.address.parse::<IpAddr>() else {
+                return;
+            };
             let line = ClientLine::relayed(address, (to_client, from_client));
             Session::start_in_arbiter(&sessions, move |_| Session::new(line, world, slow_readers));
         });

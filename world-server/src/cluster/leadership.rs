@@ -1,13 +1,17 @@
-//! Which WorldServer of a cluster leads: what one of them does to find out, and when it may take the place.
+//! Which WorldServer of a cluster leads: what one of them does to find out, and when it may take
+//! the place.
 //!
-//! What was read in the directory and what became of calls goes in; the next step comes out. Only the directory decides: the place is taken by
-//! a write that names the last sequence that was read, so that of two who try one succeeds, and whatever the leader before still writes is
-//! refused. So a wrong guess that a leader is gone costs a change of leaders, and never a lobby with two.
+//! What was read in the directory and what became of calls goes in; the next step comes out. Only
+//! the directory decides: the place is taken by a write that names the last sequence that was read,
+//! so that of two who try one succeeds, and whatever the leader before still writes is refused. So
+//! a wrong guess that a leader is gone costs a change of leaders, and never a lobby with two.
 //!
 //! Two ways to such a guess:
-//! - fast: this server followed the leader, the link went silent, and a call since then came to nothing;
-//! - slow: the leader's record has not changed for [`LEASE`], by this server's own clock, and the leader can't be called. Time in which the
-//!   directory could not be read does not count: then the leader could not write it either.
+//! - fast: this server followed the leader, the link went silent, and a call since then came to
+//!   nothing;
+//! - slow: the leader's record has not changed for [`LEASE`], by this server's own clock, and the
+//!   leader can't be called. Time in which the directory could not be read does not count: then the
+//!   leader could not write it either.
 //!
 //! Source: ARCHITECTURE.md, "A cluster".
 
@@ -40,7 +44,8 @@ pub(crate) struct Found {
 pub(crate) enum Step {
     /// Read the directory, then [`Leadership::found`] or [`Leadership::unreadable`].
     Read,
-    /// Take the place: a write after that sequence. Done when it succeeds; else [`Leadership::unreadable`].
+    /// Take the place: a write after that sequence. Done when it succeeds; else
+    /// [`Leadership::unreadable`].
     Take { after: u64 },
     /// Follow the leader there; then [`Leadership::missed`] or, in the end, [`Leadership::parted`].
     Call(Leader),
@@ -76,7 +81,13 @@ struct Lost {
 
 impl Leadership {
     pub(crate) fn new(address: String) -> Self {
-        Self { address, found: None, unchanged: Duration::ZERO, lost: None, called_at: None }
+        Self {
+            address,
+            found: None,
+            unchanged: Duration::ZERO,
+            lost: None,
+            called_at: None,
+        }
     }
 
     /// The directory was read.
@@ -101,25 +112,41 @@ impl Leadership {
     /// The leader did not answer a call, or said that it is none.
     pub(crate) fn missed(&mut self, now: LocalTime, leader: &Leader) {
         self.called_at = Some(now);
-        if let Some(lost) = self.lost.as_mut().filter(|lost| lost.process == leader.process) {
+        if let Some(lost) = self
+            .lost
+            .as_mut()
+            .filter(|lost| lost.process == leader.process)
+        {
             lost.missed = true;
         }
     }
 
     /// The link to a leader that was followed has ended.
     pub(crate) fn parted(&mut self, leader: &Leader) {
-        self.lost = Some(Lost { process: leader.process.clone(), missed: false });
+        self.lost = Some(Lost {
+            process: leader.process.clone(),
+            missed: false,
+        });
         (self.found, self.unchanged, self.called_at) = (None, Duration::ZERO, None);
     }
 
     pub(crate) fn step(&self, now: LocalTime) -> Step {
-        let fresh = self.found.as_ref().filter(|reading| now.since(reading.at) <= FRESH);
-        let Some(Reading { found, .. }) = fresh else { return Step::Read };
+        let fresh = self
+            .found
+            .as_ref()
+            .filter(|reading| now.since(reading.at) <= FRESH);
+        let Some(Reading { found, .. }) = fresh else {
+            return Step::Read;
+        };
         let Some(leader) = found.leader.as_ref().filter(|leader| !leader.free) else {
-            return Step::Take { after: found.last_sequence };
+            return Step::Take {
+                after: found.last_sequence,
+            };
         };
         if self.is_gone(leader) {
-            return Step::Take { after: found.last_sequence };
+            return Step::Take {
+                after: found.last_sequence,
+            };
         }
         match self.called_at {
             Some(at) if now.since(at) < PAUSE => Step::Wait(PAUSE.saturating_sub(now.since(at))),
@@ -131,7 +158,10 @@ impl Leadership {
     fn is_gone(&self, leader: &Leader) -> bool {
         // Whoever was reached here before has left the address to this server.
         let was_here = leader.address == self.address;
-        let lost = self.lost.as_ref().is_some_and(|lost| lost.process == leader.process && lost.missed);
+        let lost = self
+            .lost
+            .as_ref()
+            .is_some_and(|lost| lost.process == leader.process && lost.missed);
         let overdue = self.unchanged >= LEASE && self.called_at.is_some();
         was_here || lost || overdue
     }
@@ -145,9 +175,24 @@ mod tests {
     fn a_free_place_is_taken() {
         let mut server = Leadership::new("b".into());
         assert_eq!(server.step(ms(0)), Step::Read);
-        server.found(ms(1), Found { last_sequence: 7, leader: None });
+        server.found(
+            ms(1),
+            Found {
+                last_sequence: 7,
+                leader: None,
+            },
+        );
         assert_eq!(server.step(ms(1)), Step::Take { after: 7 });
-        server.found(ms(2), found(9, Leader { free: true, ..leader(3) }));
+        server.found(
+            ms(2),
+            found(
+                9,
+                Leader {
+                    free: true,
+                    ..leader(3)
+                },
+            ),
+        );
         assert_eq!(server.step(ms(2)), Step::Take { after: 9 });
         assert_eq!(server.step(ms(500)), Step::Read, "what was read is old");
     }
@@ -160,12 +205,25 @@ mod tests {
         server.parted(&leader(1));
         assert_eq!(server.step(ms(5_000)), Step::Read);
         server.found(ms(5_001), found(8, leader(2)));
-        assert_eq!(server.step(ms(5_001)), Step::Call(leader(2)), "it may just be the line");
+        assert_eq!(
+            server.step(ms(5_001)),
+            Step::Call(leader(2)),
+            "it may just be the line"
+        );
         server.missed(ms(5_400), &leader(2));
         server.found(ms(5_401), found(8, leader(2)));
         assert_eq!(server.step(ms(5_401)), Step::Take { after: 8 });
         // Another process has the place meanwhile: that one was never followed.
-        server.found(ms(5_402), found(9, Leader { process: vec![9], ..leader(1) }));
+        server.found(
+            ms(5_402),
+            found(
+                9,
+                Leader {
+                    process: vec![9],
+                    ..leader(1)
+                },
+            ),
+        );
         assert!(matches!(server.step(ms(5_600)), Step::Call(_)));
     }
 
@@ -182,7 +240,10 @@ mod tests {
             server.step(ms(now + 100))
         };
         assert!(matches!(silent_for(&mut server, 1, 19_000), Step::Call(_)));
-        assert!(matches!(silent_for(&mut server, 2, 19_000), Step::Call(_)), "it was renewed");
+        assert!(
+            matches!(silent_for(&mut server, 2, 19_000), Step::Call(_)),
+            "it was renewed"
+        );
         assert_eq!(silent_for(&mut server, 2, 2_000), Step::Take { after: 7 });
     }
 
@@ -207,11 +268,19 @@ mod tests {
     }
 
     fn leader(renewals: u64) -> Leader {
-        Leader { process: vec![1], address: "a".into(), renewals, ..Leader::default() }
+        Leader {
+            process: vec![1],
+            address: "a".into(),
+            renewals,
+            ..Leader::default()
+        }
     }
 
     fn found(last_sequence: u64, leader: Leader) -> Found {
-        Found { last_sequence, leader: Some(leader) }
+        Found {
+            last_sequence,
+            leader: Some(leader),
+        }
     }
 
     fn ms(millis: u64) -> LocalTime {

@@ -1,7 +1,8 @@
 //! The directory: a stream of NATS JetStream.
 //!
-//! One subject a thing, one message a subject; the write that names a wrong last sequence is refused by the server. What the formats are stands
-//! in `proto/ambit/directory.proto`, why it is one stream with one writer in ARCHITECTURE.md. Key-value buckets are streams too; of a bucket
+//! One subject a thing, one message a subject; the write that names a wrong last sequence is
+//! refused by the server. What the formats are stands in `proto/ambit/directory.proto`, why it is
+//! one stream with one writer in ARCHITECTURE.md. Key-value buckets are streams too; of a bucket
 //! nothing would be used here.
 
 use std::collections::BTreeMap;
@@ -13,7 +14,9 @@ use anyhow::{Context as _, bail};
 use async_nats::jetstream::consumer::pull::OrderedConfig;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{Config, DiscardPolicy, InfoError, LastRawMessageErrorKind, Stream};
+use async_nats::jetstream::stream::{
+    Config, DiscardPolicy, InfoError, LastRawMessageErrorKind, Stream,
+};
 use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -55,9 +58,14 @@ enum Failed {
 impl Store {
     /// Begins to connect; the rest comes by itself.
     pub(crate) async fn connect(urls: &[String]) -> anyhow::Result<Self> {
-        let servers: Vec<async_nats::ServerAddr> =
-            urls.iter().map(|url| url.parse()).collect::<Result<_, _>>().context("`--nats`")?;
-        let places = servers.iter().map(|server| format!("{}:{}", server.host(), server.port()));
+        let servers: Vec<async_nats::ServerAddr> = urls
+            .iter()
+            .map(|url| url.parse())
+            .collect::<Result<_, _>>()
+            .context("`--nats`")?;
+        let places = servers
+            .iter()
+            .map(|server| format!("{}:{}", server.host(), server.port()));
         let places = places.collect::<Vec<_>>().join(", ");
         let last = Mutex::new(String::new());
         let options = async_nats::ConnectOptions::new()
@@ -66,7 +74,9 @@ impl Store {
             .connection_timeout(Duration::from_secs(1))
             .ping_interval(Duration::from_secs(1))
             .request_timeout(Some(REQUEST_WITHIN))
-            .reconnect_delay_callback(|attempts| Duration::from_millis((attempts as u64 * 20).min(500)))
+            .reconnect_delay_callback(|attempts| {
+                Duration::from_millis((attempts as u64 * 20).min(500))
+            })
             .event_callback(move |event| {
                 // One that is not there says the same again and again.
                 let event = event.to_string();
@@ -80,8 +90,16 @@ impl Store {
         let client = options.connect(servers).await.context("`--nats`")?;
         let mut jetstream = jetstream::new(client);
         jetstream.set_timeout(REQUEST_WITHIN);
-        let stream = jetstream.get_stream_no_info(STREAM).await.context("the directory's stream")?;
-        Ok(Self { jetstream, stream, replicas: if urls.len() >= 3 { 3 } else { 1 }, places })
+        let stream = jetstream
+            .get_stream_no_info(STREAM)
+            .await
+            .context("the directory's stream")?;
+        Ok(Self {
+            jetstream,
+            stream,
+            replicas: if urls.len() >= 3 { 3 } else { 1 },
+            places,
+        })
     }
 
     /// Where the brokers are, for people; without what else is in their URLs.
@@ -99,14 +117,23 @@ impl Store {
             num_replicas: self.replicas,
             ..Config::default()
         };
-        self.jetstream.create_stream(config).await.context("cannot make the directory's stream in NATS")?;
-        tracing::info!(stream = STREAM, replicas = self.replicas, "made the directory");
+        self.jetstream
+            .create_stream(config)
+            .await
+            .context("cannot make the directory's stream in NATS")?;
+        tracing::info!(
+            stream = STREAM,
+            replicas = self.replicas,
+            "made the directory"
+        );
         Ok(())
     }
 
     /// What it says of the leader.
     pub(crate) async fn find(&self) -> anyhow::Result<Found> {
-        timeout(REQUEST_WITHIN, self.find_now()).await.context("NATS does not answer")?
+        timeout(REQUEST_WITHIN, self.find_now())
+            .await
+            .context("NATS does not answer")?
     }
 
     async fn find_now(&self) -> anyhow::Result<Found> {
@@ -126,26 +153,42 @@ impl Store {
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => None,
             Err(error) => return Err(error.into()),
         };
-        Ok(Found { last_sequence, leader })
+        Ok(Found {
+            last_sequence,
+            leader,
+        })
     }
 
-    /// Takes the leader's place with a write after that sequence. Gives its own sequence: the epoch.
+    /// Takes the leader's place with a write after that sequence. Gives its own sequence: the
+    /// epoch.
     pub(crate) async fn take(&self, after: u64, leader: &Leader) -> anyhow::Result<u64> {
-        let taken = self.write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())]).await;
+        let taken = self
+            .write(after, &[(LEADER.to_owned(), leader.encode_to_vec().into())])
+            .await;
         taken.map_err(|failed| anyhow::anyhow!("the place was not taken: {failed:?}"))
     }
 
     /// All records, as they are at the epoch.
     pub(crate) async fn read(&self, epoch: u64) -> anyhow::Result<BTreeMap<Key, Vec<u8>>> {
-        let consumer = self.stream.create_consumer(OrderedConfig::default()).await?;
+        let consumer = self
+            .stream
+            .create_consumer(OrderedConfig::default())
+            .await?;
         let mut messages = consumer.messages().await?;
         let mut records = BTreeMap::new();
         loop {
-            let next =
-                timeout(REQUEST_WITHIN, messages.next()).await.context("NATS does not tell all of the directory")?;
+            let next = timeout(REQUEST_WITHIN, messages.next())
+                .await
+                .context("NATS does not tell all of the directory")?;
             let message = next.context("the directory ends early")??;
-            let sequence = message.info().map_err(|error| anyhow::anyhow!("{error}"))?.stream_sequence;
-            let key = message.subject.strip_prefix(PREFIX).and_then(|name| name.parse::<Key>().ok());
+            let sequence = message
+                .info()
+                .map_err(|error| anyhow::anyhow!("{error}"))?
+                .stream_sequence;
+            let key = message
+                .subject
+                .strip_prefix(PREFIX)
+                .and_then(|name| name.parse::<Key>().ok());
             if let Some(key) = key.filter(|_| !message.payload.is_empty()) {
                 records.insert(key, message.payload.to_vec());
             }
@@ -160,7 +203,9 @@ impl Store {
         for part in writes.chunks(AT_A_TIME) {
             let mut acks = Vec::with_capacity(part.len());
             for (subject, payload) in part {
-                let message = PublishMessage::build().payload(payload.clone()).expected_last_sequence(after);
+                let message = PublishMessage::build()
+                    .payload(payload.clone())
+                    .expected_last_sequence(after);
                 let sent = self.jetstream.send_publish(subject.clone(), message).await;
                 acks.push(sent.map_err(|error| failed(error.kind()))?);
                 after += 1;
@@ -185,12 +230,17 @@ fn subject_of(key: Key) -> String {
 }
 
 fn failed(kind: PublishErrorKind) -> Failed {
-    if kind == PublishErrorKind::WrongLastSequence { Failed::Overtaken } else { Failed::Unreachable }
+    if kind == PublishErrorKind::WrongLastSequence {
+        Failed::Overtaken
+    } else {
+        Failed::Unreachable
+    }
 }
 
 /// Whether the broker answers that there is no such stream.
 fn is_missing(error: &InfoError) -> bool {
-    let told = std::error::Error::source(error).and_then(|source| source.downcast_ref::<jetstream::Error>());
+    let told = std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<jetstream::Error>());
     told.is_some_and(|told| told.error_code() == jetstream::ErrorCode::STREAM_NOT_FOUND)
 }
 
@@ -244,8 +294,8 @@ pub(crate) struct Progress {
     pub(crate) ill: bool,
 }
 
-/// Writes what is put down, and the leader's record again and again, until somebody else leads or `done` says that this server gives the place
-/// up: then it is free.
+/// Writes what is put down, and the leader's record again and again, until somebody else leads or
+/// `done` says that this server gives the place up: then it is free.
 pub(crate) async fn keep_writing(
     store: Store,
     mut leader: Leader,
@@ -267,10 +317,13 @@ pub(crate) async fn keep_writing(
         leader.free = *done.borrow();
         let (number, records) = desk.take();
         let mut writes: Vec<(String, Bytes)> = Vec::with_capacity(records.len() + 1);
-        // What is gone goes last: whatever was there is known to be elsewhere by then, should this server die in between.
-        let (there, gone): (Vec<_>, Vec<_>) = records.iter().partition(|(_, value)| value.is_some());
-        let write =
-            |(key, value): (&Key, &Option<Vec<u8>>)| (subject_of(*key), value.clone().unwrap_or_default().into());
+        // What is gone goes last: whatever was there is known to be elsewhere by then, should this
+        // server die in between.
+        let (there, gone): (Vec<_>, Vec<_>) =
+            records.iter().partition(|(_, value)| value.is_some());
+        let write = |(key, value): (&Key, &Option<Vec<u8>>)| {
+            (subject_of(*key), value.clone().unwrap_or_default().into())
+        };
         writes.extend(there.into_iter().chain(gone).map(write));
         if renew {
             leader.renewals += 1;
@@ -289,11 +342,19 @@ pub(crate) async fn keep_writing(
         match result {
             Ok(sequence) => {
                 after = sequence;
-                progress.send_replace(Progress { written: number, ill: false });
+                progress.send_replace(Progress {
+                    written: number,
+                    ill: false,
+                });
                 if leader.free {
                     return;
                 }
-                dead.extend(records.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| *key));
+                dead.extend(
+                    records
+                        .iter()
+                        .filter(|(_, value)| value.is_none())
+                        .map(|(key, _)| *key),
+                );
                 if dead.len() >= AT_A_TIME {
                     tokio::spawn({
                         let (store, dead) = (store.clone(), std::mem::take(&mut dead));
@@ -307,7 +368,10 @@ pub(crate) async fn keep_writing(
                 desk.put_back(records);
                 // An answer that was lost looks the same as another leader.
                 match store.find().await {
-                    Ok(Found { leader: Some(found), last_sequence }) if found.process == leader.process => {
+                    Ok(Found {
+                        leader: Some(found),
+                        last_sequence,
+                    }) if found.process == leader.process => {
                         after = last_sequence;
                         desk.more.notify_one();
                     }

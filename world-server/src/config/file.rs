@@ -1,5 +1,5 @@
-//! The TOML file: its values become the defaults of the command line, so that each knob has one type, one name and one
-//! check, wherever its value comes from.
+//! The TOML file: its values become the defaults of the command line, so that each knob has one
+//! type, one name and one check, wherever its value comes from.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,29 @@ const CONFIG: &str = "config";
 /// The file that the command line or the environment names.
 pub(super) fn path(command: &Command, arguments: &[OsString]) -> Option<PathBuf> {
     // Errors are told by the second pass, which knows the file's values.
-    let matches = command.clone().ignore_errors(true).try_get_matches_from(arguments).ok()?;
+    let matches = command
+        .clone()
+        .ignore_errors(true)
+        .try_get_matches_from(arguments)
+        .ok()?;
     matches.get_one::<PathBuf>(CONFIG).cloned()
 }
 
 /// `command` with the file's values as defaults.
 pub(super) fn install(command: Command, path: &Path) -> Result<Command, ConfigError> {
-    let problem = |problem: String| ConfigError::File { path: path.display().to_string(), problem };
-    let text = std::fs::read_to_string(path).map_err(|error| problem(format!("cannot read the file: {error}")))?;
+    let problem = |problem: String| ConfigError::File {
+        path: path.display().to_string(),
+        problem,
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| problem(format!("cannot read the file: {error}")))?;
     install_text(command, &text).map_err(problem)
 }
 
 fn install_text(mut command: Command, text: &str) -> Result<Command, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
     for (key, value) in table {
         let argument = known(&command, &key).ok_or_else(|| unknown_key(&command, &key))?;
         let value = plain(&key, value)?;
@@ -39,12 +49,18 @@ fn install_text(mut command: Command, text: &str) -> Result<Command, String> {
 /// The argument behind a key; keys are written as the flags are.
 fn known(command: &Command, key: &str) -> Option<clap::Id> {
     let is_key = |argument: &&clap::Arg| argument.get_long() == Some(key) && key != CONFIG;
-    command.get_arguments().find(is_key).map(|argument| argument.get_id().clone())
+    command
+        .get_arguments()
+        .find(is_key)
+        .map(|argument| argument.get_id().clone())
 }
 
 fn unknown_key(command: &Command, key: &str) -> String {
-    let known: Vec<&str> =
-        command.get_arguments().filter_map(clap::Arg::get_long).filter(|flag| *flag != CONFIG).collect();
+    let known: Vec<&str> = command
+        .get_arguments()
+        .filter_map(clap::Arg::get_long)
+        .filter(|flag| *flag != CONFIG)
+        .collect();
     format!("unknown key `{key}`; known are {}", known.join(", "))
 }
 
@@ -53,21 +69,27 @@ fn plain(key: &str, value: toml::Value) -> Result<String, String> {
         toml::Value::String(text) => Ok(text),
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
-        toml::Value::Boolean(_) | toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
-            Err(format!("`{key}` takes a text or a number"))
-        }
+        toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_)
+        | toml::Value::Table(_) => Err(format!("`{key}` takes a text or a number")),
     }
 }
 
-/// Checks one value by itself, so that the message names the file's key. What is asked of two flags together is checked
-/// by the full parse.
+/// Checks one value by itself, so that the message names the file's key. What is asked of two flags
+/// together is checked by the full parse.
 fn check(command: &Command, key: &str, value: &str) -> Result<(), String> {
-    let alone = command.get_arguments().find(|argument| argument.get_long() == Some(key)).cloned();
+    let alone = command
+        .get_arguments()
+        .find(|argument| argument.get_long() == Some(key))
+        .cloned();
     let alone = alone.expect("a known key").env(None::<&str>);
     let alone = Command::new("file").arg(unbound(alone));
     match alone.try_get_matches_from(["file".to_owned(), format!("--{key}={value}")]) {
         Ok(_) => Ok(()),
-        Err(error) => Err(super::first_lines(&error).replace(&format!("'--{key}"), &format!("'{key}"))),
+        Err(error) => {
+            Err(super::first_lines(&error).replace(&format!("'--{key}"), &format!("'{key}")))
+        }
     }
 }
 
@@ -96,7 +118,9 @@ mod tests {
     fn an_unknown_key_is_refused_with_the_known_ones() {
         let error = parse("lissen = \"127.0.0.1:1\"", &["world-server"]).unwrap_err();
         assert!(
-            error.contains("unknown key `lissen`") && error.contains("listen") && error.contains("max-rooms"),
+            error.contains("unknown key `lissen`")
+                && error.contains("listen")
+                && error.contains("max-rooms"),
             "{error}"
         );
         assert!(parse("config = \"other.toml\"", &["world-server"]).is_err());
@@ -106,7 +130,10 @@ mod tests {
     #[test]
     fn a_bad_value_is_told_with_its_key() {
         let error = parse("grace = 30", &["world-server"]).unwrap_err();
-        assert!(error.contains("'30'") && error.contains("'grace"), "{error}");
+        assert!(
+            error.contains("'30'") && error.contains("'grace"),
+            "{error}"
+        );
         assert!(parse("max-rooms = -1", &["world-server"]).is_err());
         assert!(parse("hosts = [\"embedded\"]", &["world-server"]).is_err());
         assert!(parse("hosts = ", &["world-server"]).is_err());
@@ -114,15 +141,29 @@ mod tests {
 
     #[test]
     fn optional_values_and_pairs_come_from_the_file_too() {
-        let config = parse("cert = \"c.pem\"\nkey = \"k.pem\"\ntrace = \"t\"", &["world-server"]).unwrap();
+        let config = parse(
+            "cert = \"c.pem\"\nkey = \"k.pem\"\ntrace = \"t\"",
+            &["world-server"],
+        )
+        .unwrap();
         assert_eq!(config.trace, Some("t".into()));
-        assert_eq!((config.cert, config.key), (Some("c.pem".into()), Some("k.pem".into())));
-        assert!(parse("trace = \"t\"", &["world-server"]).unwrap().record.is_none());
+        assert_eq!(
+            (config.cert, config.key),
+            (Some("c.pem".into()), Some("k.pem".into()))
+        );
+        assert!(
+            parse("trace = \"t\"", &["world-server"])
+                .unwrap()
+                .record
+                .is_none()
+        );
     }
 
     fn parse(file: &str, arguments: &[&str]) -> Result<Config, String> {
         let command = install_text(Config::command(), file)?;
-        let matches = command.try_get_matches_from(arguments).map_err(|error| error.to_string())?;
+        let matches = command
+            .try_get_matches_from(arguments)
+            .map_err(|error| error.to_string())?;
         Config::from_arg_matches(&matches).map_err(|error| error.to_string())
     }
 }

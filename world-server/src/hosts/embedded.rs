@@ -1,4 +1,5 @@
-//! The host within this process: its rooms share the WorldServer's port, and what both say to each other is never bytes.
+//! The host within this process: its rooms share the WorldServer's port, and what both say to each
+//! other is never bytes.
 
 use actix::Addr;
 use ambit_game_server::carrier::host_link;
@@ -27,8 +28,9 @@ pub(crate) async fn start(
     let (world_end, host_end) = host_link();
     // It ends with this process, and hands nothing over.
     tokio::spawn(async move { control.run(host_end, &CancellationToken::new()).await });
-    let attended =
-        Attended::introduce(world_end, world, Origin::Embedded, |_| Ok(())).await.map_err(anyhow::Error::msg)?;
+    let attended = Attended::introduce(world_end, world, Origin::Embedded, |_| Ok(()))
+        .await
+        .map_err(anyhow::Error::msg)?;
     let ended = tokio::spawn(attended.attend(|| async { "it was closed".to_owned() }));
     Ok(Embedded { host, ended })
 }

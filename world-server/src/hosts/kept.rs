@@ -1,10 +1,11 @@
 //! What hosts have said of their rooms, so that these can go on elsewhere.
 //!
-//! `RoomSaved` and `RoomTick` go in as they come, a `Resume` comes out. Of a room one host is heard: the one that the lobby has placed it on.
-//! What another one says, that was given up and lives after all, is dropped.
+//! `RoomSaved` and `RoomTick` go in as they come, a `Resume` comes out. Of a room one host is
+//! heard: the one that the lobby has placed it on. What another one says, that was given up and
+//! lives after all, is dropped.
 //!
-//! Bound: for each room its newest state, and the ticks since then, `MOST_TICKS` at most: of a room that has not said more for
-//! so long, nothing is known any more.
+//! Bound: for each room its newest state, and the ticks since then, `MOST_TICKS` at most: of a room
+//! that has not said more for so long, nothing is known any more.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -38,14 +39,30 @@ impl KeptRooms {
         match rooms.get_mut(&room) {
             Some(kept) => kept.host = host,
             None => {
-                rooms.insert(room, Kept { host, saved: None, ticks: Vec::new(), heard: now });
+                rooms.insert(
+                    room,
+                    Kept {
+                        host,
+                        saved: None,
+                        ticks: Vec::new(),
+                        heard: now,
+                    },
+                );
             }
         }
     }
 
     /// A host says that it runs a room already: what was known of it may have gaps, and goes.
     pub fn adopt(&self, now: LocalTime, room: RoomId, host: HostId) {
-        self.rooms().insert(room, Kept { host, saved: None, ticks: Vec::new(), heard: now });
+        self.rooms().insert(
+            room,
+            Kept {
+                host,
+                saved: None,
+                ticks: Vec::new(),
+                heard: now,
+            },
+        );
     }
 
     /// A room is gone for good.
@@ -53,8 +70,8 @@ impl KeptRooms {
         self.rooms().remove(&room);
     }
 
-    /// Takes what a host has said of a room; gives back what is the lobby's business: that a room can go on elsewhere from now on, and
-    /// whatever else it is.
+    /// Takes what a host has said of a room; gives back what is the lobby's business: that a room
+    /// can go on elsewhere from now on, and whatever else it is.
     pub fn take(&self, now: LocalTime, host: HostId, message: HostToWorld) -> Option<HostToWorld> {
         match message.body {
             Some(host_to_world::Body::RoomSaved(saved)) => {
@@ -63,8 +80,13 @@ impl KeptRooms {
                     kept.ticks.clear();
                     kept.saved.replace(saved).is_none()
                 });
-                let news = RoomSaved { room, ..RoomSaved::default() };
-                (first == Some(true)).then_some(HostToWorld { body: Some(host_to_world::Body::RoomSaved(news)) })
+                let news = RoomSaved {
+                    room,
+                    ..RoomSaved::default()
+                };
+                (first == Some(true)).then_some(HostToWorld {
+                    body: Some(host_to_world::Body::RoomSaved(news)),
+                })
             }
             Some(host_to_world::Body::RoomTick(tick)) => {
                 self.hear(now, host, RoomId(tick.room), |kept| {
@@ -81,14 +103,24 @@ impl KeptRooms {
         }
     }
 
-    /// The lobby's order with what the room was when it was last heard of, for the next host; as it was given, if nothing is known.
+    /// The lobby's order with what the room was when it was last heard of, for the next host; as it
+    /// was given, if nothing is known.
     pub fn resume(&self, now: LocalTime, room: RoomId, order: Resume) -> Resume {
         let rooms = self.rooms();
-        let known = rooms.get(&room).and_then(|kept| Some((kept.saved.as_ref()?, kept)));
-        let Some((saved, Kept { ticks, heard, .. })) = known else { return order };
+        let known = rooms
+            .get(&room)
+            .and_then(|kept| Some((kept.saved.as_ref()?, kept)));
+        let Some((saved, Kept { ticks, heard, .. })) = known else {
+            return order;
+        };
         let last_us = ticks.last().map_or(saved.at_us, |tick| tick.at_us);
         let now_us = last_us + now.since(*heard).as_micros() as u64;
-        Resume { state: saved.state.clone(), ticks: ticks.clone(), now_us, ..order }
+        Resume {
+            state: saved.state.clone(),
+            ticks: ticks.clone(),
+            now_us,
+            ..order
+        }
     }
 
     /// How many rooms are known of.
@@ -101,7 +133,13 @@ impl KeptRooms {
         self.rooms().is_empty()
     }
 
-    fn hear<T>(&self, now: LocalTime, host: HostId, room: RoomId, then: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+    fn hear<T>(
+        &self,
+        now: LocalTime,
+        host: HostId,
+        room: RoomId,
+        then: impl FnOnce(&mut Kept) -> T,
+    ) -> Option<T> {
         let mut rooms = self.rooms();
         let kept = rooms.get_mut(&room).filter(|kept| kept.host == host)?;
         kept.heard = now;
@@ -132,13 +170,23 @@ mod tests {
         kept.place(NOW, ROOM, FIRST);
         assert!(kept.take(NOW, FIRST, tick(50)).is_none());
         assert_eq!(resume_at(&kept, NOW), None, "ticks alone say nothing");
-        assert_eq!(kept.take(NOW, FIRST, saved(100, 1)), Some(bare()), "the lobby learns it once");
-        assert!(kept.take(NOW, FIRST, tick(150)).is_none() && kept.take(NOW, FIRST, tick(200)).is_none());
+        assert_eq!(
+            kept.take(NOW, FIRST, saved(100, 1)),
+            Some(bare()),
+            "the lobby learns it once"
+        );
+        assert!(
+            kept.take(NOW, FIRST, tick(150)).is_none()
+                && kept.take(NOW, FIRST, tick(200)).is_none()
+        );
         assert_eq!(told(&kept), (vec![1], vec![150, 200]));
         assert_eq!(kept.take(NOW, FIRST, saved(200, 2)), None);
         assert!(kept.take(NOW, FIRST, tick(250)).is_none());
         assert_eq!(told(&kept), (vec![2], vec![250]));
-        assert!(resume_at(&kept, NOW + Duration::from_millis(7)).is_some_and(|resume| resume.now_us == 257_000));
+        assert!(
+            resume_at(&kept, NOW + Duration::from_millis(7))
+                .is_some_and(|resume| resume.now_us == 257_000)
+        );
         kept.forget(ROOM);
         assert_eq!(resume_at(&kept, NOW), None);
     }
@@ -168,7 +216,12 @@ mod tests {
 
     fn resume_at(kept: &KeptRooms, now: LocalTime) -> Option<Resume> {
         let order = Resume {
-            members: Some(Members { members: vec![Member { player: 3, name: "ann".into() }] }),
+            members: Some(Members {
+                members: vec![Member {
+                    player: 3,
+                    name: "ann".into(),
+                }],
+            }),
             ..Resume::default()
         };
         let resume = kept.resume(now, ROOM, order.clone());
@@ -178,21 +231,41 @@ mod tests {
 
     fn told(kept: &KeptRooms) -> (Vec<u8>, Vec<u64>) {
         let resume = resume_at(kept, NOW).expect("a room that is kept");
-        (resume.state, resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect())
+        (
+            resume.state,
+            resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect(),
+        )
     }
 
     fn saved(at_ms: u64, state: u8) -> HostToWorld {
-        let saved = RoomSaved { room: ROOM.0, at_us: at_ms * 1_000, state: vec![state] };
-        HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) }
+        let saved = RoomSaved {
+            room: ROOM.0,
+            at_us: at_ms * 1_000,
+            state: vec![state],
+        };
+        HostToWorld {
+            body: Some(host_to_world::Body::RoomSaved(saved)),
+        }
     }
 
     fn bare() -> HostToWorld {
-        let saved = RoomSaved { room: ROOM.0, ..RoomSaved::default() };
-        HostToWorld { body: Some(host_to_world::Body::RoomSaved(saved)) }
+        let saved = RoomSaved {
+            room: ROOM.0,
+            ..RoomSaved::default()
+        };
+        HostToWorld {
+            body: Some(host_to_world::Body::RoomSaved(saved)),
+        }
     }
 
     fn tick(at_ms: u64) -> HostToWorld {
-        let tick = RoomTick { room: ROOM.0, at_us: at_ms * 1_000, ..RoomTick::default() };
-        HostToWorld { body: Some(host_to_world::Body::RoomTick(tick)) }
+        let tick = RoomTick {
+            room: ROOM.0,
+            at_us: at_ms * 1_000,
+            ..RoomTick::default()
+        };
+        HostToWorld {
+            body: Some(host_to_world::Body::RoomTick(tick)),
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Hosts as children of this process.
 //!
-//! A child is this very program, started with the hidden subcommand `game-server`; so a user's own server brings its own
-//! games along. The two talk by the child's standard input and output. When a child dies, its pipe ends at once: the
-//! lobby is told, and its rooms go on at others, and a new child takes its place. When this process dies, the children's input ends, and so do they.
-//! How many there are to be is the lobby's decision.
+//! A child is this very program, started with the hidden subcommand `game-server`; so a user's own
+//! server brings its own games along. The two talk by the child's standard input and output. When a
+//! child dies, its pipe ends at once: the lobby is told, and its rooms go on at others, and a new
+//! child takes its place. When this process dies, the children's input ends, and so do they. How
+//! many there are to be is the lobby's decision.
 
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -26,16 +27,19 @@ use crate::lobby::Origin;
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "game-server";
 
-/// Waits before a new child: doubled from the first to the last for a child that does not live `LIVES_FOR`.
+/// Waits before a new child: doubled from the first to the last for a child that does not live
+/// `LIVES_FOR`.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LAST_BACKOFF: Duration = Duration::from_secs(10);
 const LIVES_FOR: Duration = Duration::from_secs(10);
 
-/// A child whose pipe has ended is dead as a rule; one that has only closed its output is killed after this.
+/// A child whose pipe has ended is dead as a rule; one that has only closed its output is killed
+/// after this.
 const DEAD_WITHIN: Duration = Duration::from_millis(200);
 
-/// How long a child may take to end itself when the server does; then it is killed. Less than the server waits for its
-/// hosts (`HOSTS_WITHIN` in `server/parts.rs`), so that no child that hangs survives it.
+/// How long a child may take to end itself when the server does; then it is killed. Less than the
+/// server waits for its hosts (`HOSTS_WITHIN` in `server/parts.rs`), so that no child that hangs
+/// survives it.
 const EXIT_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// What all children have in common.
@@ -84,10 +88,17 @@ impl Nursery {
             }
             let wanted = *self.wanted.borrow();
             let one_less = |kept: u32| (kept > wanted).then(|| kept - 1);
-            if kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok() {
+            if kept
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
+                .is_ok()
+            {
                 return;
             }
-            backoff = if started.elapsed() >= LIVES_FOR { FIRST_BACKOFF } else { (backoff * 2).min(LAST_BACKOFF) };
+            backoff = if started.elapsed() >= LIVES_FOR {
+                FIRST_BACKOFF
+            } else {
+                (backoff * 2).min(LAST_BACKOFF)
+            };
             let _ = tokio::time::timeout(backoff, self.stop.cancelled()).await;
         }
     }
@@ -96,10 +107,13 @@ impl Nursery {
     async fn run(&self) -> anyhow::Result<()> {
         let mut child = spawn(&self.arguments)?;
         let link = connect(&mut child, self.stop.clone())?;
-        let attended = match Attended::introduce(link, self.world.clone(), Origin::Child, |_| Ok(())).await {
-            Ok(attended) => attended,
-            Err(reason) => anyhow::bail!("{reason} ({})", end(&mut child, Duration::ZERO).await),
-        };
+        let attended =
+            match Attended::introduce(link, self.world.clone(), Origin::Child, |_| Ok(())).await {
+                Ok(attended) => attended,
+                Err(reason) => {
+                    anyhow::bail!("{reason} ({})", end(&mut child, Duration::ZERO).await)
+                }
+            };
         let _ = self.ready.try_send(Ok(()));
         attended.attend(|| end(&mut child, DEAD_WITHIN)).await;
         Ok(())
@@ -109,7 +123,12 @@ impl Nursery {
 fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
     let program = std::env::current_exe().context("cannot tell which program this is")?;
     let mut command = Command::new(&program);
-    command.arg(SUBCOMMAND).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    command
+        .arg(SUBCOMMAND)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
     // Its arguments say all that it has to know; the variables are meant for this process.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -117,7 +136,9 @@ fn spawn(arguments: &[OsString]) -> anyhow::Result<Child> {
             command.env_remove(&name);
         }
     }
-    command.spawn().with_context(|| format!("cannot start {}", program.display()))
+    command
+        .spawn()
+        .with_context(|| format!("cannot start {}", program.display()))
 }
 
 fn connect(child: &mut Child, stop: CancellationToken) -> anyhow::Result<WorldEnd> {

@@ -1,7 +1,7 @@
 //! Hosts that come by themselves: `game-server --world ADDR`, over QUIC (ALPN `ambit-host/1`).
 //!
-//! The host knows this server by its certificate; this server knows the host by the key of `--host-key`, which its first
-//! message shows.
+//! The host knows this server by its certificate; this server knows the host by the key of
+//! `--host-key`, which its first message shows.
 
 use std::time::Duration;
 
@@ -19,8 +19,9 @@ use crate::lobby::Origin;
 /// How long a new connection may take to open its stream.
 const STREAM_WITHIN: Duration = Duration::from_secs(5);
 
-/// Serves a host's connection to its end. One that does not end by the host's own will may leave it with a lease: nobody hears of the end
-/// before that is over, which is within `silence`. `greeting` is given back once the key was shown.
+/// Serves a host's connection to its end. One that does not end by the host's own will may leave it
+/// with a lease: nobody hears of the end before that is over, which is within `silence`. `greeting`
+/// is given back once the key was shown.
 pub(crate) async fn serve(
     connection: Connection,
     key: String,
@@ -29,7 +30,8 @@ pub(crate) async fn serve(
     greeting: Place,
 ) {
     let remote = connection.remote_address();
-    let Ok(Ok((output, input))) = tokio::time::timeout(STREAM_WITHIN, connection.accept_bi()).await else {
+    let Ok(Ok((output, input))) = tokio::time::timeout(STREAM_WITHIN, connection.accept_bi()).await
+    else {
         return close(&connection, ErrorCode::Idle);
     };
     let (link, carrying) = world_end_over(input, output);
@@ -63,7 +65,11 @@ async fn ended(connection: &Connection, silence: Duration) -> String {
     match connection.close_reason() {
         Some(ConnectionError::ApplicationClosed(close)) if close.error_code == dials_again => {}
         None
-        | Some(ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed | ConnectionError::Reset) => {
+        | Some(
+            ConnectionError::ApplicationClosed(_)
+            | ConnectionError::LocallyClosed
+            | ConnectionError::Reset,
+        ) => {
             return "its connection ended".to_owned();
         }
         Some(_) => {}

@@ -1,7 +1,8 @@
 //! Chat: to everybody, to the room, to one player.
 //!
-//! The sender hears itself, as the others do: that is the proof that it was said. The lobby's channel goes to everybody
-//! who is connected, in rooms too: a lobby that only the idle hear is a silent one.
+//! The sender hears itself, as the others do: that is the proof that it was said. The lobby's
+//! channel goes to everybody who is connected, in rooms too: a lobby that only the idle hear is a
+//! silent one.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
@@ -14,10 +15,18 @@ use super::request::{Audience, Say};
 use super::{Answer, DONE, Lobby};
 
 impl Lobby {
-    pub(super) fn say(&mut self, now: LocalTime, player: PlayerId, say: Say) -> Result<Answer, Refusal> {
+    pub(super) fn say(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        say: Say,
+    ) -> Result<Answer, Refusal> {
         let (channel, to, hearers) = self.hearers(player, say.to)?;
         if !self.players.at_mut(player).chat.take(now) {
-            let message = format!("at most {} chat messages a second; wait a little", self.config.chat_per_s);
+            let message = format!(
+                "at most {} chat messages a second; wait a little",
+                self.config.chat_per_s
+            );
             return Err(Refusal::new(ErrorCode::RateLimited, message));
         }
         let chat = world::Chat {
@@ -40,11 +49,21 @@ impl Lobby {
     ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), Refusal> {
         match to {
             Audience::Lobby => Ok((world::Channel::Lobby, None, self.players.connected())),
-            Audience::Room => Ok((world::Channel::Room, None, self.member_conns(self.room_of(player)?, None))),
+            Audience::Room => Ok((
+                world::Channel::Room,
+                None,
+                self.member_conns(self.room_of(player)?, None),
+            )),
             Audience::Player(to) => {
-                self.whisper(player, self.players.get(to).map(|to| to.id), || format!("the id {to}"))
+                self.whisper(player, self.players.get(to).map(|to| to.id), || {
+                    format!("the id {to}")
+                })
             }
-            Audience::PlayerCalled(name) => self.whisper(player, self.players.called(&name), || "that name".to_owned()),
+            Audience::PlayerCalled(name) => {
+                self.whisper(player, self.players.called(&name), || {
+                    "that name".to_owned()
+                })
+            }
         }
     }
 
@@ -56,9 +75,16 @@ impl Lobby {
     ) -> Result<(world::Channel, Option<PlayerId>, Vec<ConnId>), Refusal> {
         let refuse = |message| Refusal::new(ErrorCode::NoSuchPlayer, message);
         let to = to.ok_or_else(|| refuse(format!("no player has {}", wanted())))?;
-        let heard_by =
-            self.players.at(to).conn.ok_or_else(|| refuse("that player is away at the moment".to_owned()))?;
+        let heard_by = self
+            .players
+            .at(to)
+            .conn
+            .ok_or_else(|| refuse("that player is away at the moment".to_owned()))?;
         let own = self.players.at(player).conn.filter(|own| *own != heard_by);
-        Ok((world::Channel::Whisper, Some(to), own.into_iter().chain([heard_by]).collect()))
+        Ok((
+            world::Channel::Whisper,
+            Some(to),
+            own.into_iter().chain([heard_by]).collect(),
+        ))
     }
 }

@@ -11,7 +11,8 @@ use super::pool::Children;
 /// Limits and times. Each limit has an error code that says so to whoever hits it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LobbyConfig {
-    /// Time since 1970 at the origin of the lobby's clock; the expiry of tickets is counted from it.
+    /// Time since 1970 at the origin of the lobby's clock; the expiry of tickets is counted from
+    /// it.
     pub epoch_unix: Duration,
     /// How long the seat and the name of a player whose connection broke are kept.
     pub grace: Duration,
@@ -43,8 +44,8 @@ pub struct LobbyConfig {
     pub request_burst: u32,
     /// Requests over the limit, one after the other, that close the connection.
     pub refused_in_a_row: u32,
-    /// Chat messages a second that a player may send in the long run; not 0. One goes to everybody, so it costs more than
-    /// other requests.
+    /// Chat messages a second that a player may send in the long run; not 0. One goes to everybody,
+    /// so it costs more than other requests.
     pub chat_per_s: u32,
     /// Chat messages that a player may send at once; not 0.
     pub chat_burst: u32,
@@ -88,8 +89,10 @@ pub struct GameInfo {
     pub join_running: bool,
 }
 
-/// Whether a game (one of the list) takes these parameters; else what is wrong with them and what is allowed.
-pub type CheckParameters = Box<dyn Fn(&str, &BTreeMap<String, String>) -> Result<(), String> + Send>;
+/// Whether a game (one of the list) takes these parameters; else what is wrong with them and what
+/// is allowed.
+pub type CheckParameters =
+    Box<dyn Fn(&str, &BTreeMap<String, String>) -> Result<(), String> + Send>;
 
 /// 16 unpredictable bytes a call: resume tokens, nonces, seeds.
 pub type Entropy = Box<dyn FnMut() -> [u8; 16] + Send>;

@@ -1,7 +1,7 @@
 //! The lobby's connections, from the handshake to the last byte.
 //!
-//! Invariant: a connection is counted until the shell says that it is closed, not only until it is told to close; so the
-//! limits bound what is really open.
+//! Invariant: a connection is counted until the shell says that it is closed, not only until it is
+//! told to close; so the limits bound what is really open.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -57,16 +57,28 @@ impl Connections {
     ) -> Result<(), Refusal> {
         self.total += 1;
         if self.open.len() >= config.max_connections {
-            let message = format!("the server has its {} connections; try again later", config.max_connections);
+            let message = format!(
+                "the server has its {} connections; try again later",
+                config.max_connections
+            );
             return Err(Refusal::new(ErrorCode::TooManyConnections, message));
         }
         if self.by_address.of(address) >= config.max_per_address {
-            let message = format!("there are {} connections from this address already", config.max_per_address);
+            let message = format!(
+                "there are {} connections from this address already",
+                config.max_per_address
+            );
             return Err(Refusal::new(ErrorCode::TooManyFromAddress, message));
         }
         self.by_address.add(address);
         let requests = TokenBucket::new(config.requests_per_s, config.request_burst);
-        let connection = Connection { stage: Stage::Greeting, requests, refused_in_a_row: 0, active_at: now, address };
+        let connection = Connection {
+            stage: Stage::Greeting,
+            requests,
+            refused_in_a_row: 0,
+            active_at: now,
+            address,
+        };
         let before = self.open.insert(conn, connection);
         assert!(before.is_none(), "a connection's number is used once");
         Ok(())
@@ -81,12 +93,16 @@ impl Connections {
 
     /// A connection that was not told to close.
     pub(super) fn live(&mut self, conn: ConnId) -> Option<&mut Connection> {
-        self.open.get_mut(&conn).filter(|connection| connection.stage != Stage::Closing)
+        self.open
+            .get_mut(&conn)
+            .filter(|connection| connection.stage != Stage::Closing)
     }
 
     /// In order of their numbers, also those that were told to close.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ConnId, &Connection)> {
-        self.open.iter().map(|(conn, connection)| (*conn, connection))
+        self.open
+            .iter()
+            .map(|(conn, connection)| (*conn, connection))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -58,19 +58,34 @@ impl TryFrom<HostReady> for Host {
 
     fn try_from(ready: HostReady) -> Result<Self, String> {
         if ready.version != VERSION {
-            return Err(format!("speaks version {} of the host protocol, this server {VERSION}", ready.version));
+            return Err(format!(
+                "speaks version {} of the host protocol, this server {VERSION}",
+                ready.version
+            ));
         }
         if ready.address.is_empty() || ready.address.len() > MAX_ADDRESS_BYTES {
-            return Err(format!("an address has 1 to {MAX_ADDRESS_BYTES} bytes, not {}", ready.address.len()));
+            return Err(format!(
+                "an address has 1 to {MAX_ADDRESS_BYTES} bytes, not {}",
+                ready.address.len()
+            ));
         }
         if ready.instance.len() > MAX_INSTANCE_BYTES {
-            return Err(format!("an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}", ready.instance.len()));
+            return Err(format!(
+                "an instance has at most {MAX_INSTANCE_BYTES} bytes, not {}",
+                ready.instance.len()
+            ));
         }
         if ready.build.len() > MAX_BUILD_BYTES {
-            return Err(format!("a build has a name of at most {MAX_BUILD_BYTES} bytes, not {}", ready.build.len()));
+            return Err(format!(
+                "a build has a name of at most {MAX_BUILD_BYTES} bytes, not {}",
+                ready.build.len()
+            ));
         }
         if ready.certificate_sha256.len() != SHA256_BYTES {
-            return Err(format!("a SHA-256 has {SHA256_BYTES} bytes, not {}", ready.certificate_sha256.len()));
+            return Err(format!(
+                "a SHA-256 has {SHA256_BYTES} bytes, not {}",
+                ready.certificate_sha256.len()
+            ));
         }
         Ok(Self {
             address: ready.address,
@@ -112,18 +127,40 @@ impl Hosts {
     /// A host will soon be ready.
     pub(super) fn expect(&mut self, now: LocalTime, id: HostId, origin: Origin) {
         self.last_id = self.last_id.max(id.0);
-        self.known.insert(id, Known { origin, heard_at: now, absent: false });
+        self.known.insert(
+            id,
+            Known {
+                origin,
+                heard_at: now,
+                absent: false,
+            },
+        );
     }
 
     /// A host of another lobby may come to this one. Until then it gets no rooms.
     pub(super) fn expect_back(&mut self, now: LocalTime, id: HostId, host: Host) {
-        self.known.insert(id, Known { origin: Origin::Remote, heard_at: now, absent: true });
-        self.ready.insert(id, Host { leaving: true, ..host });
+        self.known.insert(
+            id,
+            Known {
+                origin: Origin::Remote,
+                heard_at: now,
+                absent: true,
+            },
+        );
+        self.ready.insert(
+            id,
+            Host {
+                leaving: true,
+                ..host
+            },
+        );
     }
 
     /// What the process of that name is known as.
     pub(super) fn called(&self, instance: &[u8]) -> impl Iterator<Item = HostId> {
-        self.iter().filter(move |(_, host)| !instance.is_empty() && host.instance == instance).map(|(id, _)| id)
+        self.iter()
+            .filter(move |(_, host)| !instance.is_empty() && host.instance == instance)
+            .map(|(id, _)| id)
     }
 
     pub(super) fn is_absent(&self, id: HostId) -> bool {
@@ -132,7 +169,8 @@ impl Hosts {
 
     /// Whether another lobby could go on with what runs there.
     pub(super) fn can_come_back(&self, id: HostId) -> bool {
-        self.origin(id) == Origin::Remote && self.get(id).is_some_and(|host| !host.instance.is_empty())
+        self.origin(id) == Origin::Remote
+            && self.get(id).is_some_and(|host| !host.instance.is_empty())
     }
 
     /// The highest number that a host may have had.
@@ -171,7 +209,10 @@ impl Hosts {
     }
 
     pub(super) fn origin(&self, id: HostId) -> Origin {
-        self.known.get(&id).map(|known| known.origin).unwrap_or_default()
+        self.known
+            .get(&id)
+            .map(|known| known.origin)
+            .unwrap_or_default()
     }
 
     /// A host has said something.
@@ -211,7 +252,9 @@ impl Hosts {
     /// The build that came last, of hosts that stay.
     pub(super) fn newest_build(&self) -> Option<&str> {
         let staying = self.ready.values().filter(|host| !host.leaving);
-        staying.max_by_key(|host| self.build_since(host)).map(|host| &host.build[..])
+        staying
+            .max_by_key(|host| self.build_since(host))
+            .map(|host| &host.build[..])
     }
 
     /// A host of that build has come, as this number or before.
@@ -229,11 +272,16 @@ impl Hosts {
         self.get(id).is_some_and(|host| host.build == build)
     }
 
-    /// The hosts that rooms may be given to, in the order in which they came. Cost: a look at each room.
+    /// The hosts that rooms may be given to, in the order in which they came. Cost: a look at each
+    /// room.
     pub(super) fn candidates(&self, rooms: &Rooms) -> Vec<Candidate> {
         let booked = booked(rooms);
         let staying = self.iter().filter(|(_, host)| !host.leaving);
-        staying.map(|(id, host)| Candidate::new(id, host, booked.get(&id).copied().unwrap_or_default())).collect()
+        staying
+            .map(|(id, host)| {
+                Candidate::new(id, host, booked.get(&id).copied().unwrap_or_default())
+            })
+            .collect()
     }
 }
 
@@ -254,16 +302,41 @@ mod tests {
 
     #[test]
     fn a_host_has_to_speak_the_same_version() {
-        let error = Host::try_from(HostReady { version: VERSION + 1, ..ready() }).expect_err("a refusal");
-        assert!(error.contains(&format!("version {}", VERSION + 1)), "{error}");
+        let error = Host::try_from(HostReady {
+            version: VERSION + 1,
+            ..ready()
+        })
+        .expect_err("a refusal");
+        assert!(
+            error.contains(&format!("version {}", VERSION + 1)),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_host_has_to_say_where_it_is_and_what_it_shows() {
         assert!(Host::try_from(ready()).is_ok());
-        assert!(Host::try_from(HostReady { address: String::new(), ..ready() }).is_err());
-        assert!(Host::try_from(HostReady { address: "x".repeat(256), ..ready() }).is_err());
-        assert!(Host::try_from(HostReady { certificate_sha256: vec![0; 31], ..ready() }).is_err());
+        assert!(
+            Host::try_from(HostReady {
+                address: String::new(),
+                ..ready()
+            })
+            .is_err()
+        );
+        assert!(
+            Host::try_from(HostReady {
+                address: "x".repeat(256),
+                ..ready()
+            })
+            .is_err()
+        );
+        assert!(
+            Host::try_from(HostReady {
+                certificate_sha256: vec![0; 31],
+                ..ready()
+            })
+            .is_err()
+        );
     }
 
     fn ready() -> HostReady {

@@ -1,7 +1,8 @@
 //! How much of something one peer may do.
 //!
-//! Two small parts: a rate with a burst, and a memory of the rooms that a player made, which limits them and makes a repeated
-//! request harmless. Each holds a bounded amount of memory. (Connections by address are counted as at the hosts' doors.)
+//! Two small parts: a rate with a burst, and a memory of the rooms that a player made, which limits
+//! them and makes a repeated request harmless. Each holds a bounded amount of memory. (Connections
+//! by address are counted as at the hosts' doors.)
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,7 +23,11 @@ pub(super) struct TokenBucket {
 impl TokenBucket {
     /// A full bucket of `burst` tokens that gets `per_s` a second; both at least 1.
     pub(super) fn new(per_s: u32, burst: u32) -> Self {
-        Self { interval: Duration::from_secs(1) / per_s.max(1), burst: burst.max(1), full_at: LocalTime::ZERO }
+        Self {
+            interval: Duration::from_secs(1) / per_s.max(1),
+            burst: burst.max(1),
+            full_at: LocalTime::ZERO,
+        }
     }
 
     /// Takes a token, if there is one.
@@ -51,14 +56,17 @@ struct Creation {
 }
 
 impl Creations {
-    /// How long a creation counts, and how long its key is remembered. Longer than the grace period, so that a client
-    /// that lost its connection may repeat the request when it is back.
+    /// How long a creation counts, and how long its key is remembered. Longer than the grace
+    /// period, so that a client that lost its connection may repeat the request when it is back.
     const MEMORY: Duration = Duration::from_mins(1);
 
     /// The room that the request with this key made.
     pub(super) fn made_by(&mut self, now: LocalTime, key: CreationKey) -> Option<RoomId> {
         self.forget(now);
-        self.0.iter().find(|creation| creation.key == Some(key)).map(|creation| creation.room)
+        self.0
+            .iter()
+            .find(|creation| creation.key == Some(key))
+            .map(|creation| creation.room)
     }
 
     /// How many there were within the last minute.
@@ -77,7 +85,11 @@ impl Creations {
     }
 
     fn forget(&mut self, now: LocalTime) {
-        while self.0.front().is_some_and(|oldest| oldest.at + Self::MEMORY < now) {
+        while self
+            .0
+            .front()
+            .is_some_and(|oldest| oldest.at + Self::MEMORY < now)
+        {
             self.0.pop_front();
         }
     }
@@ -95,7 +107,9 @@ mod tests {
         assert!(!bucket.take(at(1_049)));
         assert!(bucket.take(at(1_050)));
         assert!(!bucket.take(at(1_050)));
-        let granted = (0..1_000).filter(|step| bucket.take(at(2_000 + step))).count();
+        let granted = (0..1_000)
+            .filter(|step| bucket.take(at(2_000 + step)))
+            .count();
         assert_eq!(granted, 38); // 50 ms each from 1,050 to 2,999.
     }
 

@@ -1,11 +1,13 @@
 //! Lists of rooms and players, and the news that keep them up to date.
 //!
-//! Changes are gathered: the first one is told at once, the next ones together when the interval is over. Only what differs
-//! from what was told before is told, so a room that was full for a moment between two times causes nothing.
+//! Changes are gathered: the first one is told at once, the next ones together when the interval is
+//! over. Only what differs from what was told before is told, so a room that was full for a moment
+//! between two times causes nothing.
 //!
-//! Bounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the newest ones, since those are
-//! the ones that wait for players; a list of players at most [`MAX_LISTED_PLAYERS`]. A room of n members costs n messages at
-//! a change, each with what has changed; the interval grows with n, so that it costs a second a bounded number of messages.
+//! Bounds: a list of rooms has at most [`MAX_LISTED_ROOMS`] and [`MAX_LIST_BYTES`], the newest
+//! ones, since those are the ones that wait for players; a list of players at most
+//! [`MAX_LISTED_PLAYERS`]. A room of n members costs n messages at a change, each with what has
+//! changed; the interval grows with n, so that it costs a second a bounded number of messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -59,36 +61,53 @@ impl Lobby {
             self.publish_listing(now);
             self.listing.subscribers.insert(conn);
         }
-        Answer::Now(Body::RoomList(world::RoomList { rooms: self.listed_rooms() }))
+        Answer::Now(Body::RoomList(world::RoomList {
+            rooms: self.listed_rooms(),
+        }))
     }
 
     /// The players of the lobby, or of the room that the player is in.
-    pub(super) fn list_players(&mut self, player: PlayerId, everybody: bool) -> Result<Answer, Refusal> {
+    pub(super) fn list_players(
+        &mut self,
+        player: PlayerId,
+        everybody: bool,
+    ) -> Result<Answer, Refusal> {
         let list = if everybody {
             let players = self.players.iter().take(MAX_LISTED_PLAYERS).map(described);
-            world::PlayerList { room: 0, players: players.collect() }
+            world::PlayerList {
+                room: 0,
+                players: players.collect(),
+            }
         } else {
             let room = self.room_of(player)?;
-            world::PlayerList { room: room.0, players: self.tell_roster(room) }
+            world::PlayerList {
+                room: room.0,
+                players: self.tell_roster(room),
+            }
         };
         Ok(Answer::Now(Body::PlayerList(list)))
     }
 
     /// What a player who comes in is told about the room.
     pub(super) fn room_joined(&mut self, room: RoomId) -> world::RoomJoined {
-        world::RoomJoined { room: Some(self.rooms.at(room).listing()), players: self.tell_roster(room) }
+        world::RoomJoined {
+            room: Some(self.rooms.at(room).listing()),
+            players: self.tell_roster(room),
+        }
     }
 
     /// The room may look different in the list, or be gone.
     pub(super) fn mark_listing(&mut self, now: LocalTime, room: RoomId) {
         self.listing.changed.insert(room);
-        self.timers.set_if_unset(Timer::Listing, self.listing.after.max(now));
+        self.timers
+            .set_if_unset(Timer::Listing, self.listing.after.max(now));
     }
 
     /// The room's members may look different to each other.
     pub(super) fn mark_roster(&mut self, now: LocalTime, room: RoomId) {
         let after = self.rooms.at(room).roster_after;
-        self.timers.set_if_unset(Timer::Roster(room), after.max(now));
+        self.timers
+            .set_if_unset(Timer::Roster(room), after.max(now));
     }
 
     /// Tells those who watch what has changed.
@@ -107,7 +126,12 @@ impl Lobby {
             if room != told {
                 let change = room.map_or(Change::Gone(id.0), Change::Room);
                 let watching = self.listing.subscribers.iter().copied().collect();
-                self.outbox.broadcast(watching, Body::RoomChange(world::RoomChange { change: Some(change) }));
+                self.outbox.broadcast(
+                    watching,
+                    Body::RoomChange(world::RoomChange {
+                        change: Some(change),
+                    }),
+                );
             }
         }
     }
@@ -121,16 +145,29 @@ impl Lobby {
         let room = self.rooms.at_mut(id);
         room.roster_after = now + ROSTER_INTERVAL_PER_MEMBER * room.seats.taken();
         let present: BTreeSet<u64> = roster.iter().map(|player| player.id).collect();
-        let gone: Vec<u64> = room.roster_told.keys().copied().filter(|id| !present.contains(id)).collect();
+        let gone: Vec<u64> = room
+            .roster_told
+            .keys()
+            .copied()
+            .filter(|id| !present.contains(id))
+            .collect();
         let is_news = |player: &world::Player| room.roster_told.get(&player.id) != Some(player);
         let players: Vec<_> = roster.into_iter().filter(is_news).collect();
         for id in &gone {
             room.roster_told.remove(id);
         }
-        room.roster_told.extend(players.iter().map(|player| (player.id, player.clone())));
+        room.roster_told
+            .extend(players.iter().map(|player| (player.id, player.clone())));
         if !players.is_empty() || !gone.is_empty() {
             let members = self.member_conns(id, None);
-            self.outbox.broadcast(members, Body::PlayerChange(world::PlayerChange { room: id.0, players, gone }));
+            self.outbox.broadcast(
+                members,
+                Body::PlayerChange(world::PlayerChange {
+                    room: id.0,
+                    players,
+                    gone,
+                }),
+            );
         }
     }
 
@@ -150,8 +187,8 @@ impl Lobby {
         rooms
     }
 
-    /// The members, for one of them. What the others do not know yet, all are told again at the next news, since it may be as it was
-    /// by then for the others, and not for this one.
+    /// The members, for one of them. What the others do not know yet, all are told again at the
+    /// next news, since it may be as it was by then for the others, and not for this one.
     fn tell_roster(&mut self, id: RoomId) -> Vec<world::Player> {
         let roster = self.roster(id);
         let told = &mut self.rooms.at_mut(id).roster_told;

@@ -17,24 +17,34 @@ use super::timers::Timer;
 use super::worlds::{MAP_SEATS, check_map_seats};
 use super::{Answer, DONE, Lobby, output};
 
-/// A room parameter that is the lobby's, not the game's (as is `worlds::MAP_SEATS`): whether a start waits until everybody is ready.
+/// A room parameter that is the lobby's, not the game's (as is `worlds::MAP_SEATS`): whether a
+/// start waits until everybody is ready.
 const READY: &str = "ready";
 const READY_VALUES: [&str; 2] = ["optional", "required"];
 
 impl Lobby {
-    /// Makes a room; its maker is in it as its host. A repeated request gets the first one's room, as it is now; when
-    /// that room is gone, or the player has left it, it is an error rather than a second room.
+    /// Makes a room; its maker is in it as its host. A repeated request gets the first one's room,
+    /// as it is now; when that room is gone, or the player has left it, it is an error rather than
+    /// a second room.
     pub(super) fn create_room(
         &mut self,
         now: LocalTime,
         player: PlayerId,
         create: CreateRoom,
     ) -> Result<Answer, Refusal> {
-        if let Some(room) = create.key.and_then(|key| self.players.at_mut(player).creations.made_by(now, key)) {
+        if let Some(room) = create
+            .key
+            .and_then(|key| self.players.at_mut(player).creations.made_by(now, key))
+        {
             // To its maker the answer means that it is in.
-            let made = self.rooms.get(room).filter(|_| self.players.at(player).room == Some(room));
+            let made = self
+                .rooms
+                .get(room)
+                .filter(|_| self.players.at(player).room == Some(room));
             let made = made.ok_or_else(|| {
-                let message = format!("room {room}, which this key made, is gone, or you have left it; use a new key");
+                let message = format!(
+                    "room {room}, which this key made, is gone, or you have left it; use a new key"
+                );
                 Refusal::new(ErrorCode::NoSuchRoom, message)
             })?;
             return Ok(created(made));
@@ -57,15 +67,25 @@ impl Lobby {
         Ok(answer)
     }
 
-    /// Seats the player. Who is in the room already gets the same answer again, and a fresh ticket when it runs.
-    pub(super) fn join_room(&mut self, now: LocalTime, player: PlayerId, join: &JoinRoom) -> Result<Answer, Refusal> {
+    /// Seats the player. Who is in the room already gets the same answer again, and a fresh ticket
+    /// when it runs.
+    pub(super) fn join_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        join: &JoinRoom,
+    ) -> Result<Answer, Refusal> {
         if self.players.at(player).room != Some(join.room) {
             self.check_in_no_room(player)?;
             self.check_join(player, join)?;
             self.check_first_map(join.room)?;
             let room = self.rooms.at_mut(join.room);
             room.seats.take(player).map_err(|_| {
-                let message = format!("all {} seats of room {} are taken", room.seats.capacity(), join.room);
+                let message = format!(
+                    "all {} seats of room {} are taken",
+                    room.seats.capacity(),
+                    join.room
+                );
                 Refusal::new(ErrorCode::RoomFull, message)
             })?;
             self.players.at_mut(player).room = Some(join.room);
@@ -76,13 +96,25 @@ impl Lobby {
         Ok(Answer::Now(Body::RoomJoined(self.room_joined(join.room))))
     }
 
-    pub(super) fn leave_room(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {
+    pub(super) fn leave_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+    ) -> Result<Answer, Refusal> {
         let room = self.room_of(player)?;
         self.vacate(now, player, ErrorCode::ErrorUnspecified);
-        Ok(Answer::Now(room_left(room, Refusal::new(ErrorCode::ErrorUnspecified, "you left the room"))))
+        Ok(Answer::Now(room_left(
+            room,
+            Refusal::new(ErrorCode::ErrorUnspecified, "you left the room"),
+        )))
     }
 
-    pub(super) fn set_ready(&mut self, now: LocalTime, player: PlayerId, ready: bool) -> Result<Answer, Refusal> {
+    pub(super) fn set_ready(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        ready: bool,
+    ) -> Result<Answer, Refusal> {
         let room = self.room_of(player)?;
         self.rooms.at_mut(room).seats.set_ready(player, ready);
         self.mark_roster(now, room);
@@ -90,11 +122,19 @@ impl Lobby {
     }
 
     /// Puts a member out of the room, for good.
-    pub(super) fn kick(&mut self, now: LocalTime, player: PlayerId, target: PlayerId) -> Result<Answer, Refusal> {
+    pub(super) fn kick(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        target: PlayerId,
+    ) -> Result<Answer, Refusal> {
         let id = self.room_of(player)?;
         let room = self.rooms.at_mut(id);
         if room.host != player {
-            return Err(Refusal::new(ErrorCode::NotHost, "only the room's host may kick"));
+            return Err(Refusal::new(
+                ErrorCode::NotHost,
+                "only the room's host may kick",
+            ));
         }
         if target == player || !room.seats.contains(target) {
             return Err(Refusal::new(
@@ -103,7 +143,10 @@ impl Lobby {
             ));
         }
         room.bar(target);
-        let why = Refusal::new(ErrorCode::Kicked, "the room's host put you out; you can't come back to this room");
+        let why = Refusal::new(
+            ErrorCode::Kicked,
+            "the room's host put you out; you can't come back to this room",
+        );
         self.put_out(now, target, why);
         Ok(DONE)
     }
@@ -116,10 +159,12 @@ impl Lobby {
         }
     }
 
-    /// Frees the player's seat, if it has one. The host of a running game is told, the others get a new host if they need
-    /// one, and a room that is empty now goes.
+    /// Frees the player's seat, if it has one. The host of a running game is told, the others get a
+    /// new host if they need one, and a room that is empty now goes.
     pub(super) fn vacate(&mut self, now: LocalTime, player: PlayerId, reason: ErrorCode) {
-        let Some(id) = self.players.at(player).room else { return };
+        let Some(id) = self.players.at(player).room else {
+            return;
+        };
         self.leave_maps(now, player, id, reason);
         self.unseat(now, player, id);
         let room = self.rooms.at_mut(id);
@@ -134,14 +179,26 @@ impl Lobby {
     pub(super) fn remove_from_game(&mut self, player: PlayerId, id: RoomId, reason: ErrorCode) {
         if let Some(host) = self.host_that_hears(id) {
             let void_tickets_until = self.counters.tickets;
-            let remove = RemovePlayer { room: id.0, player: player.0, reason: reason.into(), void_tickets_until };
-            self.outbox.host(host, world_to_host::Body::RemovePlayer(remove));
+            let remove = RemovePlayer {
+                room: id.0,
+                player: player.0,
+                reason: reason.into(),
+                void_tickets_until,
+            };
+            self.outbox
+                .host(host, world_to_host::Body::RemovePlayer(remove));
         }
     }
 
-    /// As `vacate`, at the word of the host that the player's game ran on. The host is told all the same, since the player may
-    /// still hold tickets.
-    pub(super) fn vacate_by_host(&mut self, now: LocalTime, player: PlayerId, id: RoomId, reason: ErrorCode) {
+    /// As `vacate`, at the word of the host that the player's game ran on. The host is told all the
+    /// same, since the player may still hold tickets.
+    pub(super) fn vacate_by_host(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        id: RoomId,
+        reason: ErrorCode,
+    ) {
         self.leave_maps(now, player, id, reason);
         self.unseat(now, player, id);
         self.remove_from_game(player, id, reason);
@@ -151,8 +208,12 @@ impl Lobby {
     /// Ends a room, and tells its members and the host that it runs on.
     pub(super) fn dissolve(&mut self, now: LocalTime, id: RoomId, why: Refusal) {
         if let Some(host) = self.host_that_hears(id) {
-            let close = CloseRoom { room: id.0, reason: why.code.into() };
-            self.outbox.host(host, world_to_host::Body::CloseRoom(close));
+            let close = CloseRoom {
+                room: id.0,
+                reason: why.code.into(),
+            };
+            self.outbox
+                .host(host, world_to_host::Body::CloseRoom(close));
         }
         self.dissolve_by_host(now, id, why);
     }
@@ -162,13 +223,19 @@ impl Lobby {
         if self.rooms.get(id).is_some_and(|room| room.zone.is_some()) {
             return self.lose_map(now, id, &why);
         }
-        let Some(room) = self.rooms.remove(id) else { return };
+        let Some(room) = self.rooms.remove(id) else {
+            return;
+        };
         self.close_maps(&room, why.code);
         self.pool_changed = true;
         if room.has_started() {
             self.outbox.push(output::Output::Forget { room: id });
         }
-        if let Phase::Opening { starter: Some(starter), .. } = room.phase {
+        if let Phase::Opening {
+            starter: Some(starter),
+            ..
+        } = room.phase
+        {
             self.counters.refuse(why.code);
             self.answer_later(starter, output::error(why.clone()));
         }
@@ -185,7 +252,12 @@ impl Lobby {
 
     /// The room that the player is in.
     pub(super) fn room_of(&self, player: PlayerId) -> Result<RoomId, Refusal> {
-        let refusal = || Refusal::new(ErrorCode::NotInRoom, "you are in no room; join or create one first");
+        let refusal = || {
+            Refusal::new(
+                ErrorCode::NotInRoom,
+                "you are in no room; join or create one first",
+            )
+        };
         self.players.at(player).room.ok_or_else(refusal)
     }
 
@@ -206,8 +278,13 @@ impl Lobby {
     }
 
     fn conns_of(&self, room: &Room, except: Option<PlayerId>) -> Vec<ConnId> {
-        let others = room.seats.players().filter(|player| Some(*player) != except);
-        others.filter_map(|player| self.players.at(player).conn).collect()
+        let others = room
+            .seats
+            .players()
+            .filter(|player| Some(*player) != except);
+        others
+            .filter_map(|player| self.players.at(player).conn)
+            .collect()
     }
 
     fn unseat(&mut self, now: LocalTime, player: PlayerId, id: RoomId) {
@@ -226,15 +303,25 @@ impl Lobby {
         }
     }
 
-    /// A seat was freed: the room goes when it was the last one, and gets a new host when it was the host's.
+    /// A seat was freed: the room goes when it was the last one, and gets a new host when it was
+    /// the host's.
     fn settle_room(&mut self, now: LocalTime, id: RoomId) {
         let room = self.rooms.at(id);
         if room.seats.is_empty() {
-            return self.dissolve(now, id, Refusal::new(ErrorCode::RoomClosed, "everybody has left"));
+            return self.dissolve(
+                now,
+                id,
+                Refusal::new(ErrorCode::RoomClosed, "everybody has left"),
+            );
         }
         if !room.seats.contains(room.host) {
-            let connected = room.seats.players().find(|player| self.players.at(*player).conn.is_some());
-            let heir = connected.or_else(|| room.seats.players().next()).expect("the room is not empty");
+            let connected = room
+                .seats
+                .players()
+                .find(|player| self.players.at(*player).conn.is_some());
+            let heir = connected
+                .or_else(|| room.seats.players().next())
+                .expect("the room is not empty");
             self.rooms.at_mut(id).host = heir;
         }
         self.mark_roster(now, id);
@@ -254,17 +341,29 @@ impl Lobby {
     fn check_creation(&self, create: &CreateRoom) -> Result<(), Refusal> {
         let Some(game) = self.game(&create.game) else {
             let known: Vec<_> = self.games.iter().map(|game| game.name.as_str()).collect();
-            let message = format!("there is no game of that name; there is: {}", known.join(", "));
+            let message = format!(
+                "there is no game of that name; there is: {}",
+                known.join(", ")
+            );
             return Err(Refusal::new(ErrorCode::UnknownGame, message));
         };
         let bad = |message| Refusal::new(ErrorCode::BadParameter, message);
         if create.capacity < game.min_players {
-            let message =
-                format!("{} takes {} players, {} seats are too few", game.name, game.min_players, create.capacity);
+            let message = format!(
+                "{} takes {} players, {} seats are too few",
+                game.name, game.min_players, create.capacity
+            );
             return Err(bad(message));
         }
-        if create.parameters.get(READY).is_some_and(|value| !READY_VALUES.contains(&value.as_str())) {
-            return Err(bad(format!("{READY}= takes one of: {}", READY_VALUES.join(", "))));
+        if create
+            .parameters
+            .get(READY)
+            .is_some_and(|value| !READY_VALUES.contains(&value.as_str()))
+        {
+            return Err(bad(format!(
+                "{READY}= takes one of: {}",
+                READY_VALUES.join(", ")
+            )));
         }
         check_map_seats(&create.parameters).map_err(bad)?;
         (self.check)(&game.name, &parameters_of_game(&create.parameters)).map_err(bad)
@@ -273,15 +372,22 @@ impl Lobby {
     fn check_room_limits(&mut self, now: LocalTime, player: PlayerId) -> Result<(), Refusal> {
         let refuse = |message| Err(Refusal::new(ErrorCode::TooManyRooms, message));
         if self.rooms.len() >= self.config.max_rooms {
-            return refuse(format!("the server has its {} rooms; join one of them", self.config.max_rooms));
+            return refuse(format!(
+                "the server has its {} rooms; join one of them",
+                self.config.max_rooms
+            ));
         }
         if self.players.at_mut(player).creations.recent(now) >= self.config.rooms_per_minute {
-            return refuse(format!("a player may make {} rooms a minute; wait a little", self.config.rooms_per_minute));
+            return refuse(format!(
+                "a player may make {} rooms a minute; wait a little",
+                self.config.rooms_per_minute
+            ));
         }
         Ok(())
     }
 
-    /// Whether rooms can be made and started: what is confirmed has to be known to the other servers.
+    /// Whether rooms can be made and started: what is confirmed has to be known to the other
+    /// servers.
     pub(super) fn check_directory(&self) -> Result<(), Refusal> {
         if self.directory_works {
             return Ok(());
@@ -293,10 +399,16 @@ impl Lobby {
     /// Whether the player may come in, seats aside.
     fn check_join(&self, player: PlayerId, join: &JoinRoom) -> Result<(), Refusal> {
         let Some(room) = self.rooms.get(join.room).filter(|room| room.zone.is_none()) else {
-            return Err(Refusal::new(ErrorCode::NoSuchRoom, format!("there is no room {}", join.room)));
+            return Err(Refusal::new(
+                ErrorCode::NoSuchRoom,
+                format!("there is no room {}", join.room),
+            ));
         };
         if room.is_barred(player) {
-            return Err(Refusal::new(ErrorCode::Kicked, format!("the host of room {} put you out", join.room)));
+            return Err(Refusal::new(
+                ErrorCode::Kicked,
+                format!("the host of room {} put you out", join.room),
+            ));
         }
         if room.password.is_some() && room.password != join.password {
             return Err(Refusal::new(
@@ -306,7 +418,10 @@ impl Lobby {
         }
         let may_join_running = self.game(&room.game).is_some_and(|game| game.join_running);
         if room.has_started() && !may_join_running {
-            let message = format!("room {} has started, and {} can't be joined then", join.room, room.game);
+            let message = format!(
+                "room {} has started, and {} can't be joined then",
+                join.room, room.game
+            );
             return Err(Refusal::new(ErrorCode::AlreadyRunning, message));
         }
         Ok(())
@@ -315,11 +430,15 @@ impl Lobby {
 
 /// Whether a start waits until everybody is ready.
 pub(super) fn must_be_ready(room: &Room) -> bool {
-    room.parameters.get(READY).is_some_and(|value| value == READY_VALUES[1])
+    room.parameters
+        .get(READY)
+        .is_some_and(|value| value == READY_VALUES[1])
 }
 
 /// The parameters that the game is to see.
-pub(super) fn parameters_of_game(parameters: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub(super) fn parameters_of_game(
+    parameters: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     parameters
         .iter()
         .filter(|(name, _)| *name != READY && *name != MAP_SEATS)
@@ -328,9 +447,15 @@ pub(super) fn parameters_of_game(parameters: &BTreeMap<String, String>) -> BTree
 }
 
 pub(super) fn room_left(room: RoomId, why: Refusal) -> Body {
-    Body::RoomLeft(world::RoomLeft { room: room.0, reason: why.code.into(), message: why.message })
+    Body::RoomLeft(world::RoomLeft {
+        room: room.0,
+        reason: why.code.into(),
+        message: why.message,
+    })
 }
 
 fn created(room: &Room) -> Answer {
-    Answer::Now(Body::RoomCreated(world::RoomCreated { room: Some(room.listing()) }))
+    Answer::Now(Body::RoomCreated(world::RoomCreated {
+        room: Some(room.listing()),
+    }))
 }

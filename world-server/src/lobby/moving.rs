@@ -1,13 +1,17 @@
 //! Rooms whose host is gone: they go on at another one.
 //!
-//! Of a room that is kept (`Room::kept`) the shell holds all that the next host has to know, and adds it to the order. Members keep their seats
-//! and get a ticket to the new place. Without a host that takes it, a room waits for one until the time for an opening is over.
+//! Of a room that is kept (`Room::kept`) the shell holds all that the next host has to know, and
+//! adds it to the order. Members keep their seats and get a ticket to the new place. Without a host
+//! that takes it, a room waits for one until the time for an opening is over.
 //!
-//! A room that loses its host again soon after it was taken up, or twice before it was, may be what kills them. If it was alone there, it is:
-//! it is closed, so that it does not take all the others along for ever. (What kills a host by the room's own doing does so again at the same
-//! place, and that is where the next host begins.) If there were others, any of these rooms may be the one: each of them is a *suspect*, and
-//! gets a host that no other suspect has and that takes no other room for a while, an idle one if there is one. Those for which there is none
-//! wait. The suspect that loses that host too is closed; the others are none any more, once they have run there for long enough.
+//! A room that loses its host again soon after it was taken up, or twice before it was, may be what
+//! kills them. If it was alone there, it is: it is closed, so that it does not take all the others
+//! along for ever. (What kills a host by the room's own doing does so again at the same place, and
+//! that is where the next host begins.) If there were others, any of these rooms may be the one:
+//! each of them is a *suspect*, and gets a host that no other suspect has and that takes no other
+//! room for a while, an idle one if there is one. Those for which there is none wait. The suspect
+//! that loses that host too is closed; the others are none any more, once they have run there for
+//! long enough.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,20 +31,30 @@ use super::timers::Timer;
 
 /// Who loses a second host within that time after it was taken up may be what kills them.
 const TOO_SOON: Duration = Duration::from_secs(3);
-/// As may be who has lost so many before they could go on with it: one may have been as good as dead when it was told to.
+/// As may be who has lost so many before they could go on with it: one may have been as good as
+/// dead when it was told to.
 const UNOPENED: u32 = 2;
 
 impl Lobby {
     /// A host has said enough of a room for it to go on elsewhere.
     pub(super) fn room_kept(&mut self, from: HostId, id: RoomId) {
-        if let Some(room) = self.rooms.get_mut(id).filter(|room| room.hosted_by() == Some(from)) {
+        if let Some(room) = self
+            .rooms
+            .get_mut(id)
+            .filter(|room| room.hosted_by() == Some(from))
+        {
             room.kept = true;
         }
     }
 
-    /// A host is gone: its rooms go on elsewhere, or their players are in the lobby, with the reason.
+    /// A host is gone: its rooms go on elsewhere, or their players are in the lobby, with the
+    /// reason.
     pub(super) fn lose_rooms_of(&mut self, now: LocalTime, host: HostId, reason: &str) {
-        let lost = self.rooms.iter().filter(|room| room.hosted_by() == Some(host)).map(|room| room.id);
+        let lost = self
+            .rooms
+            .iter()
+            .filter(|room| room.hosted_by() == Some(host))
+            .map(|room| room.id);
         let lost: Vec<RoomId> = lost.collect();
         let mut fresh = Vec::new();
         for &id in &lost {
@@ -57,16 +71,25 @@ impl Lobby {
         };
         for id in lost {
             // A world that ends takes its other maps along, and the last player on a map its world.
-            let Some(room) = self.rooms.get_mut(id) else { continue };
+            let Some(room) = self.rooms.get_mut(id) else {
+                continue;
+            };
             let end = if guilty == Some(id) {
                 ". It is the second one in a row that this room alone can have killed, so the room is closed"
             } else {
                 ""
             };
-            let message = format!("the game server that ran room {id} is gone: {}{end}", shown(reason));
+            let message = format!(
+                "the game server that ran room {id} is gone: {}{end}",
+                shown(reason)
+            );
             if guilty == Some(id) || !room.kept || !room.is_running() || self.draining {
                 if guilty == Some(id) {
-                    tracing::error!(room = id.0, game = room.game, "a room seems to kill its hosts; it is closed");
+                    tracing::error!(
+                        room = id.0,
+                        game = room.game,
+                        "a room seems to kill its hosts; it is closed"
+                    );
                     self.counters.rooms_condemned += 1;
                     self.condemn(id);
                 }
@@ -75,7 +98,8 @@ impl Lobby {
                 room.suspect |= fresh.contains(&id);
                 (room.phase, room.taken_up_at) = (Phase::Moving { host: None }, None);
                 self.timers.cancel(Timer::Trial(id));
-                self.timers.set(Timer::Opening(id), now + self.config.open_within);
+                self.timers
+                    .set(Timer::Opening(id), now + self.config.open_within);
                 self.counters.rooms_moved += 1;
             }
         }
@@ -90,13 +114,17 @@ impl Lobby {
 
     /// Gives the rooms that have lost their host to others, as far as these take them.
     pub(super) fn place_homeless(&mut self, now: LocalTime) {
-        let homeless = self.rooms.iter().filter(|room| room.phase == Phase::Moving { host: None });
+        let homeless = self
+            .rooms
+            .iter()
+            .filter(|room| room.phase == Phase::Moving { host: None });
         for id in homeless.map(|room| room.id).collect::<Vec<_>>() {
             let apart = self.hosts_apart();
             let Some(host) = self.place(id, &apart) else {
                 if !apart.is_empty() {
                     // Its turn comes.
-                    self.timers.set(Timer::Opening(id), now + self.config.open_within);
+                    self.timers
+                        .set(Timer::Opening(id), now + self.config.open_within);
                 }
                 continue;
             };
@@ -106,21 +134,32 @@ impl Lobby {
         }
     }
 
-    /// The lobby's part of what the next host has to know. What was said to the last one of who has left, or is called otherwise, may have
-    /// died with it.
+    /// The lobby's part of what the next host has to know. What was said to the last one of who has
+    /// left, or is called otherwise, may have died with it.
     fn resume_of(&self, id: RoomId) -> Resume {
-        Resume { members: Some(self.members_on(id)), ..Resume::default() }
+        Resume {
+            members: Some(self.members_on(id)),
+            ..Resume::default()
+        }
     }
 
     /// Who sits there, and how they are called now.
     pub(super) fn members_on(&self, id: RoomId) -> Members {
         let name = |player| self.players.at(player).name().as_str().to_owned();
         let members = self.who_is_on(id).into_iter();
-        Members { members: members.map(|player| Member { player: player.0, name: name(player) }).collect() }
+        Members {
+            members: members
+                .map(|player| Member {
+                    player: player.0,
+                    name: name(player),
+                })
+                .collect(),
+        }
     }
 
-    /// A host for a room: for one that has started elsewhere of the same build, for others of the newest one if that has a place; none of
-    /// those that a suspect has, and for a suspect an idle one, if there is one.
+    /// A host for a room: for one that has started elsewhere of the same build, for others of the
+    /// newest one if that has a place; none of those that a suspect has, and for a suspect an idle
+    /// one, if there is one.
     pub(super) fn place(&self, id: RoomId, apart: &BTreeSet<HostId>) -> Option<HostId> {
         let room = self.rooms.at(id);
         let mut hosts = self.hosts.candidates(&self.rooms);
@@ -139,14 +178,20 @@ impl Lobby {
         self.placement.place(room.wish(), &hosts)
     }
 
-    /// A host for a room that begins. Where there is no other, one that is to be left alone will do: nobody waits for long.
+    /// A host for a room that begins. Where there is no other, one that is to be left alone will
+    /// do: nobody waits for long.
     pub(super) fn place_new(&self, id: RoomId) -> Option<HostId> {
-        self.place(id, &self.hosts_apart()).or_else(|| self.place(id, &BTreeSet::new()))
+        self.place(id, &self.hosts_apart())
+            .or_else(|| self.place(id, &BTreeSet::new()))
     }
 
     /// The hosts that a suspect has.
     pub(super) fn hosts_apart(&self) -> BTreeSet<HostId> {
-        self.rooms.iter().filter(|room| room.suspect).filter_map(Room::hosted_by).collect()
+        self.rooms
+            .iter()
+            .filter(|room| room.suspect)
+            .filter_map(Room::hosted_by)
+            .collect()
     }
 
     /// A suspect has run at its host for long enough.
@@ -160,16 +205,22 @@ impl Lobby {
     /// A host goes on with a room, or can't.
     pub(super) fn taken_up(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
         let id = RoomId(opened.room);
-        let Some(room) = self.rooms.get_mut(id) else { return };
+        let Some(room) = self.rooms.get_mut(id) else {
+            return;
+        };
         if room.phase != (Phase::Moving { host: Some(from) }) {
             return;
         }
         self.timers.cancel(Timer::Opening(id));
         if let Some(error) = opened.error {
-            let message = format!("no other game server could go on with room {id}: {}", shown(&error.message));
+            let message = format!(
+                "no other game server could go on with room {id}: {}",
+                shown(&error.message)
+            );
             return self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));
         }
-        (room.phase, room.taken_up_at, room.unopened) = (Phase::Running { host: from }, Some(now), 0);
+        (room.phase, room.taken_up_at, room.unopened) =
+            (Phase::Running { host: from }, Some(now), 0);
         if room.suspect {
             self.timers.set(Timer::Trial(id), now + TOO_SOON);
         }

@@ -1,7 +1,7 @@
 //! What a lobby wants done.
 //!
-//! The shell polls until it is empty, after each call. Between two polls the queue is bounded by what one call can cause: a few
-//! messages for each player.
+//! The shell polls until it is empty, after each call. Between two polls the queue is bounded by
+//! what one call can cause: a few messages for each player.
 
 use std::collections::VecDeque;
 
@@ -45,8 +45,9 @@ pub enum Output {
         /// What.
         message: WorldToClient,
     },
-    /// Close the connection once what was sent before is written, within a bound; `handle_disconnect` is due when it is
-    /// closed. A connection that `handle_connect` refuses is closed with this alone: nothing was sent.
+    /// Close the connection once what was sent before is written, within a bound;
+    /// `handle_disconnect` is due when it is closed. A connection that `handle_connect` refuses is
+    /// closed with this alone: nothing was sent.
     Close {
         /// Which one.
         conn: ConnId,
@@ -55,21 +56,25 @@ pub enum Output {
         /// Goes into QUIC's reason.
         message: String,
     },
-    /// A message for a host. An `OpenRoom` with a `Resume` wants what was kept of the room filled in.
+    /// A message for a host. An `OpenRoom` with a `Resume` wants what was kept of the room filled
+    /// in.
     Host {
         /// To whom.
         host: HostId,
         /// What.
         message: WorldToHost,
     },
-    /// Cut the link to a host that has fallen silent, and kill it if it is a child; `handle_host_gone` is due as ever.
+    /// Cut the link to a host that has fallen silent, and kill it if it is a child;
+    /// `handle_host_gone` is due as ever.
     Forsake {
         /// Which one.
         host: HostId,
     },
-    /// A room seems to kill its hosts: keep what is known of it, as the next host would get it, for people to look at.
+    /// A room seems to kill its hosts: keep what is known of it, as the next host would get it, for
+    /// people to look at.
     Condemn {
-        /// What the next host would be told, with a `Resume` that wants what was kept of the room filled in.
+        /// What the next host would be told, with a `Resume` that wants what was kept of the room
+        /// filled in.
         order: OpenRoom,
     },
     /// Forget what hosts have said of a room: it is gone.
@@ -77,14 +82,16 @@ pub enum Output {
         /// Which one.
         room: RoomId,
     },
-    /// The host runs the room, as another WorldServer had it: what it says of the room is to be kept.
+    /// The host runs the room, as another WorldServer had it: what it says of the room is to be
+    /// kept.
     Adopt {
         /// Which room.
         room: RoomId,
         /// Where it runs.
         host: HostId,
     },
-    /// Write to the directory. What was put out before in the same call confirms it; so does no call after it.
+    /// Write to the directory. What was put out before in the same call confirms it; so does no
+    /// call after it.
     Record {
         /// What it is of.
         key: Key,
@@ -115,7 +122,10 @@ impl Outbox {
 
     /// Puts the answer to a request where `place` was taken.
     pub(super) fn answer_at(&mut self, place: Place, conn: ConnId, request: u64, body: Body) {
-        let message = WorldToClient { request, body: Some(body) };
+        let message = WorldToClient {
+            request,
+            body: Some(body),
+        };
         self.0.insert(place.0, Output::Send { conn, message });
     }
 
@@ -132,19 +142,32 @@ impl Outbox {
         match conns[..] {
             [] => {}
             [conn] => self.news(conn, body),
-            _ => self.0.push_back(Output::Broadcast { conns, message: WorldToClient { request: 0, body: Some(body) } }),
+            _ => self.0.push_back(Output::Broadcast {
+                conns,
+                message: WorldToClient {
+                    request: 0,
+                    body: Some(body),
+                },
+            }),
         }
     }
 
     /// Says goodbye and closes.
     pub(super) fn goodbye(&mut self, conn: ConnId, refusal: Refusal) {
-        let goodbye = Goodbye { code: refusal.code.into(), message: refusal.message.clone() };
+        let goodbye = Goodbye {
+            code: refusal.code.into(),
+            message: refusal.message.clone(),
+        };
         self.news(conn, Body::Goodbye(goodbye));
         self.close(conn, refusal);
     }
 
     pub(super) fn close(&mut self, conn: ConnId, refusal: Refusal) {
-        self.0.push_back(Output::Close { conn, code: refusal.code, message: refusal.message });
+        self.0.push_back(Output::Close {
+            conn,
+            code: refusal.code,
+            message: refusal.message,
+        });
     }
 
     pub(super) fn push(&mut self, output: Output) {
@@ -152,7 +175,10 @@ impl Outbox {
     }
 
     pub(super) fn host(&mut self, host: HostId, body: world_to_host::Body) {
-        self.0.push_back(Output::Host { host, message: WorldToHost { body: Some(body) } });
+        self.0.push_back(Output::Host {
+            host,
+            message: WorldToHost { body: Some(body) },
+        });
     }
 }
 

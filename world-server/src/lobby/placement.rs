@@ -1,8 +1,9 @@
 //! Which host gets the next room.
 //!
-//! The wish and what is known of each host go in, a host comes out. What is known is counted from the lobby's own books and
-//! measured by the hosts, whichever says more: a report is up to a second old, and rooms started within it would all go to the
-//! same host; and no book knows what a room's physics costs.
+//! The wish and what is known of each host go in, a host comes out. What is known is counted from
+//! the lobby's own books and measured by the hosts, whichever says more: a report is up to a second
+//! old, and rooms started within it would all go to the same host; and no book knows what a room's
+//! physics costs.
 
 use std::time::Duration;
 
@@ -13,10 +14,12 @@ use ambit_proto::time::LocalTime;
 use super::hosts::Host;
 use super::output::HostId;
 
-/// What an idle room costs, and a player at 20 ticks a second, in thousandths of a core. Source: `docs/crowd.md`.
+/// What an idle room costs, and a player at 20 ticks a second, in thousandths of a core. Source:
+/// `docs/crowd.md`.
 const ROOM_PERMILLE: u32 = 1;
 const PLAYER_PERMILLE: u32 = 1;
-/// A host that uses more than this share of its cores gets a room only where none uses less: what is left is for players who come.
+/// A host that uses more than this share of its cores gets a room only where none uses less: what
+/// is left is for players who come.
 const BUSY_PERMILLE: u32 = 700;
 /// Hosts that use less than this are alike: who comes in just now costs some for a second or two.
 const LITTLE_PERMILLE: u32 = 300;
@@ -27,7 +30,8 @@ const LATE_US: u32 = 25_000;
 /// What the newest report counts beside those before.
 const NEWEST: f32 = 0.5;
 
-/// A room has as many players before long: rooms that begin one after the other would else all go where the last ones are empty yet.
+/// A room has as many players before long: rooms that begin one after the other would else all go
+/// where the last ones are empty yet.
 const EXPECTED_PLAYERS: u32 = 10;
 
 /// What the lobby's books say of a host.
@@ -82,11 +86,23 @@ pub struct Candidate {
 impl Candidate {
     /// A host with these rooms and players.
     pub(super) fn new(id: HostId, host: &Host, booked: Booked) -> Self {
-        let Booked { rooms, players, expected } = booked;
+        let Booked {
+            rooms,
+            players,
+            expected,
+        } = booked;
         let booked = rooms * ROOM_PERMILLE + players * PLAYER_PERMILLE;
         let booked_permille = booked / host.cores.max(1);
         let load_permille = booked_permille.max(host.measured.permille);
-        Candidate { host: id, capacity: host.capacity, rooms, players, expected, booked_permille, load_permille }
+        Candidate {
+            host: id,
+            capacity: host.capacity,
+            rooms,
+            players,
+            expected,
+            booked_permille,
+            load_permille,
+        }
     }
 
     /// Whether it takes another room.
@@ -102,14 +118,16 @@ impl Candidate {
 
 /// A way to place rooms.
 pub trait Placement: Send {
-    /// The host for a room; none if no host takes one. Pure: the same hosts give the same place. `hosts` are in the order in which
-    /// they came, each once.
+    /// The host for a room; none if no host takes one. Pure: the same hosts give the same place.
+    /// `hosts` are in the order in which they came, each once.
     fn place(&self, wish: Wish<'_>, hosts: &[Candidate]) -> Option<HostId>;
 }
 
-/// The least loaded host of those in use, by what is booked or measured; one that is idle only when all others are busy, or fewer than `spread` are in use.
+/// The least loaded host of those in use, by what is booked or measured; one that is idle only when
+/// all others are busy, or fewer than `spread` are in use.
 ///
-/// So rooms spread over `spread` hosts evenly, and those beyond can be ended when nobody needs them.
+/// So rooms spread over `spread` hosts evenly, and those beyond can be ended when nobody needs
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MeasuredLoad {
     /// How many hosts are in use in any case.
@@ -129,16 +147,38 @@ impl Placement for MeasuredLoad {
         let wanted: Vec<&Candidate> = hosts.iter().filter(is_wanted).collect();
         let calm = |host: &&&Candidate| host.has_room() && !host.is_busy();
         least(wanted.iter().filter(calm).copied())
-            .or_else(|| least(hosts.iter().filter(|host| host.has_room() && !host.is_busy())))
+            .or_else(|| {
+                least(
+                    hosts
+                        .iter()
+                        .filter(|host| host.has_room() && !host.is_busy()),
+                )
+            })
             .or_else(|| least(hosts.iter().filter(|host| host.has_room())))
     }
 }
 
-/// By load in tenths, since no measurement is the same twice, and what is little comes and goes; then players, those who are expected first, then rooms;
-/// the one that came first of several.
+/// By load in tenths, since no measurement is the same twice, and what is little comes and goes;
+/// then players, those who are expected first, then rooms; the one that came first of several.
 fn least<'a>(hosts: impl Iterator<Item = &'a Candidate>) -> Option<HostId> {
-    let load = |host: &Candidate| if host.load_permille < LITTLE_PERMILLE { 0 } else { host.load_permille / 100 };
-    hosts.min_by_key(|host| (load(host), host.expected, host.players, host.rooms, host.host)).map(|host| host.host)
+    let load = |host: &Candidate| {
+        if host.load_permille < LITTLE_PERMILLE {
+            0
+        } else {
+            host.load_permille / 100
+        }
+    };
+    hosts
+        .min_by_key(|host| {
+            (
+                load(host),
+                host.expected,
+                host.players,
+                host.rooms,
+                host.host,
+            )
+        })
+        .map(|host| host.host)
 }
 
 /// What a host's reports say of its load.
@@ -158,10 +198,19 @@ impl Measured {
     pub(super) fn note(&mut self, now: LocalTime, stats: &HostStats, cores: u32) {
         let cpu = stats.cpu_permille as f32 / cores.max(1) as f32;
         self.cpu_permille += (cpu - self.cpu_permille) * self.at.map_or(1.0, |_| NEWEST);
-        let since = self.at.map_or(Duration::ZERO, |at| now.since(at)).as_secs_f32();
+        let since = self
+            .at
+            .map_or(Duration::ZERO, |at| now.since(at))
+            .as_secs_f32();
         let bytes = stats.bytes_out.saturating_sub(self.bytes_out) as f32;
-        let line = if since > 0.0 { 1_000.0 * bytes / since / FULL_BYTES_PER_S } else { 0.0 };
-        let late = stats.recent_lateness.is_some_and(|late| late.p99_us >= LATE_US);
+        let line = if since > 0.0 {
+            1_000.0 * bytes / since / FULL_BYTES_PER_S
+        } else {
+            0.0
+        };
+        let late = stats
+            .recent_lateness
+            .is_some_and(|late| late.p99_us >= LATE_US);
         let floor = if late { BUSY_PERMILLE } else { 0 };
         self.permille = (self.cpu_permille.max(line) as u32).max(floor);
         (self.bytes_out, self.at) = (stats.bytes_out, Some(now));
@@ -178,25 +227,49 @@ mod tests {
     fn rooms_of_the_same_size_are_spread_evenly() {
         let mut hosts: Vec<Candidate> = (1..=4).map(|id| candidate(id, 0, 0)).collect();
         for _ in 0..40 {
-            let place = MeasuredLoad { spread: 4 }.place(WISH, &hosts).expect("a place");
-            let host = hosts.iter_mut().find(|host| host.host == place).expect("one of them");
-            (host.rooms, host.players, host.expected) = (host.rooms + 1, host.players + 10, host.expected + 10);
+            let place = MeasuredLoad { spread: 4 }
+                .place(WISH, &hosts)
+                .expect("a place");
+            let host = hosts
+                .iter_mut()
+                .find(|host| host.host == place)
+                .expect("one of them");
+            (host.rooms, host.players, host.expected) =
+                (host.rooms + 1, host.players + 10, host.expected + 10);
             host.load_permille = host.rooms + host.players;
         }
-        assert!(hosts.iter().all(|host| (host.rooms, host.players) == (10, 100)), "{hosts:?}");
+        assert!(
+            hosts
+                .iter()
+                .all(|host| (host.rooms, host.players) == (10, 100)),
+            "{hosts:?}"
+        );
     }
 
     #[test]
-    fn rooms_that_begin_one_after_the_other_spread_evenly_whoever_is_in_already_and_whatever_little_that_costs() {
+    fn rooms_that_begin_one_after_the_other_spread_evenly_whoever_is_in_already_and_whatever_little_that_costs()
+     {
         let mut booked = [Booked::default(); 4];
         for room in 0..40_u32 {
             let hosts = (1..=4).zip(&booked).map(|(id, of)| {
-                let Booked { rooms, players, expected } = *of;
+                let Booked {
+                    rooms,
+                    players,
+                    expected,
+                } = *of;
                 // Some are measured while many come in.
                 let load_permille = room * 37 % LITTLE_PERMILLE;
-                Candidate { rooms, players, expected, load_permille, ..candidate(id, 0, 0) }
+                Candidate {
+                    rooms,
+                    players,
+                    expected,
+                    load_permille,
+                    ..candidate(id, 0, 0)
+                }
             });
-            let place = MeasuredLoad { spread: 4 }.place(WISH, &hosts.collect::<Vec<_>>()).expect("a place");
+            let place = MeasuredLoad { spread: 4 }
+                .place(WISH, &hosts.collect::<Vec<_>>())
+                .expect("a place");
             // Some rooms are full at once, others not yet.
             booked[place.0 as usize - 1].add(room * 7 % 11);
         }
@@ -205,23 +278,59 @@ mod tests {
 
     #[test]
     fn nothing_goes_beyond_a_host_s_capacity_and_a_busy_one_is_the_last_resort() {
-        let place = |hosts: &[Candidate]| MeasuredLoad { spread: 2 }.place(WISH, hosts).map(|host| host.0);
-        let busy = Candidate { load_permille: 900, ..candidate(1, 1, 1) };
-        let full = Candidate { capacity: 3, ..candidate(2, 3, 0) };
+        let place = |hosts: &[Candidate]| {
+            MeasuredLoad { spread: 2 }
+                .place(WISH, hosts)
+                .map(|host| host.0)
+        };
+        let busy = Candidate {
+            load_permille: 900,
+            ..candidate(1, 1, 1)
+        };
+        let full = Candidate {
+            capacity: 3,
+            ..candidate(2, 3, 0)
+        };
         assert_eq!(place(&[busy, full]), Some(1));
         assert_eq!(place(&[full]), None);
         assert_eq!(place(&[]), None);
-        assert_eq!(place(&[busy, full, Candidate { load_permille: 600, ..candidate(3, 20, 500) }]), Some(3));
+        assert_eq!(
+            place(&[
+                busy,
+                full,
+                Candidate {
+                    load_permille: 600,
+                    ..candidate(3, 20, 500)
+                }
+            ]),
+            Some(3)
+        );
     }
 
     #[test]
     fn an_idle_host_beyond_the_spread_is_taken_only_when_the_others_are_busy_or_full() {
-        let place = |hosts: &[Candidate]| MeasuredLoad { spread: 2 }.place(WISH, hosts).map(|host| host.0);
-        assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 5, 9), candidate(3, 0, 0)]), Some(1));
-        assert_eq!(place(&[candidate(1, 4, 9), candidate(2, 0, 0), candidate(3, 0, 0)]), Some(2));
-        let busy = |id| Candidate { load_permille: 800, ..candidate(id, 4, 9) };
+        let place = |hosts: &[Candidate]| {
+            MeasuredLoad { spread: 2 }
+                .place(WISH, hosts)
+                .map(|host| host.0)
+        };
+        assert_eq!(
+            place(&[candidate(1, 4, 9), candidate(2, 5, 9), candidate(3, 0, 0)]),
+            Some(1)
+        );
+        assert_eq!(
+            place(&[candidate(1, 4, 9), candidate(2, 0, 0), candidate(3, 0, 0)]),
+            Some(2)
+        );
+        let busy = |id| Candidate {
+            load_permille: 800,
+            ..candidate(id, 4, 9)
+        };
         assert_eq!(place(&[busy(1), busy(2), candidate(3, 0, 0)]), Some(3));
-        let full = |id| Candidate { capacity: 4, ..candidate(id, 4, 9) };
+        let full = |id| Candidate {
+            capacity: 4,
+            ..candidate(id, 4, 9)
+        };
         assert_eq!(place(&[full(1), full(2), candidate(3, 0, 0)]), Some(3));
     }
 
@@ -229,20 +338,49 @@ mod tests {
     fn what_is_measured_counts_cores_the_line_and_lateness() {
         let mut measured = Measured::default();
         let second = |s: u64| LocalTime::from_millis(1_000 * s);
-        let report = HostStats { cpu_permille: 500, ..HostStats::default() };
+        let report = HostStats {
+            cpu_permille: 500,
+            ..HostStats::default()
+        };
         measured.note(second(1), &report, 2);
         assert_eq!(measured.permille, 250);
-        measured.note(second(2), &HostStats { cpu_permille: 1_500, ..report.clone() }, 2);
+        measured.note(
+            second(2),
+            &HostStats {
+                cpu_permille: 1_500,
+                ..report.clone()
+            },
+            2,
+        );
         assert_eq!(measured.permille, 500, "smoothed");
-        measured.note(second(3), &HostStats { bytes_out: 100_000_000, ..HostStats::default() }, 2);
+        measured.note(
+            second(3),
+            &HostStats {
+                bytes_out: 100_000_000,
+                ..HostStats::default()
+            },
+            2,
+        );
         assert_eq!(measured.permille, 800, "100 of 125 MB/s");
-        let late = TickFigures { p99_us: 30_000, ..TickFigures::default() };
-        let report = HostStats { recent_lateness: Some(late), bytes_out: 100_000_000, ..HostStats::default() };
+        let late = TickFigures {
+            p99_us: 30_000,
+            ..TickFigures::default()
+        };
+        let report = HostStats {
+            recent_lateness: Some(late),
+            bytes_out: 100_000_000,
+            ..HostStats::default()
+        };
         measured.note(second(9), &report, 2);
         assert_eq!(measured.permille, BUSY_PERMILLE);
     }
 
-    const WISH: Wish<'_> = Wish { game: "field", players: 10, world: RoomId(1), map: 0 };
+    const WISH: Wish<'_> = Wish {
+        game: "field",
+        players: 10,
+        world: RoomId(1),
+        map: 0,
+    };
 
     fn candidate(id: u64, rooms: u32, players: u32) -> Candidate {
         let load_permille = rooms + players;

@@ -2,8 +2,9 @@
 //!
 //! Invariants:
 //! 1. No two players have names with the same key.
-//! 2. A resume token belongs to one player. A player has one token, or two between a welcome and the first request after
-//!    it: when a connection breaks before the welcome arrives, the client comes back with the token before.
+//! 2. A resume token belongs to one player. A player has one token, or two between a welcome and
+//!    the first request after it: when a connection breaks before the welcome arrives, the client
+//!    comes back with the token before.
 //! 3. A player's id is never used again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +81,12 @@ impl Players {
     }
 
     /// A new player on `conn`. The name is changed until nobody else has it.
-    pub(super) fn add(&mut self, wanted: Option<PlayerName>, conn: ConnId, config: &LobbyConfig) -> PlayerId {
+    pub(super) fn add(
+        &mut self,
+        wanted: Option<PlayerName>,
+        conn: ConnId,
+        config: &LobbyConfig,
+    ) -> PlayerId {
         self.last_id += 1;
         let id = PlayerId(self.last_id);
         let name = self.free_name(wanted.unwrap_or_else(|| PlayerName::guest(id.0)));
@@ -102,8 +108,9 @@ impl Players {
         id
     }
 
-    /// Puts in a player who came to another lobby, and is away; ids of new ones come after `last_id`. Nothing if a token
-    /// is another one's, which no lobby would have let happen. Two may have the same name if one has just given it up: then it is changed.
+    /// Puts in a player who came to another lobby, and is away; ids of new ones come after
+    /// `last_id`. Nothing if a token is another one's, which no lobby would have let happen. Two
+    /// may have the same name if one has just given it up: then it is changed.
     pub(super) fn put(&mut self, id: PlayerId, mut kept: Kept, config: &LobbyConfig) -> Option<()> {
         let tokens = [Some(kept.token), kept.previous_token];
         let taken = |token: &ResumeToken| self.by_token.contains_key(token);
@@ -115,7 +122,8 @@ impl Players {
             self.touched.insert(id);
         }
         self.by_name.insert(kept.name.key(), id);
-        self.by_token.extend(tokens.into_iter().flatten().map(|token| (token, id)));
+        self.by_token
+            .extend(tokens.into_iter().flatten().map(|token| (token, id)));
         let player = Player {
             id,
             conn: None,
@@ -146,7 +154,9 @@ impl Players {
 
     pub(super) fn remove(&mut self, id: PlayerId) {
         self.touched.insert(id);
-        let Some(player) = self.by_id.remove(&id) else { return };
+        let Some(player) = self.by_id.remove(&id) else {
+            return;
+        };
         self.by_name.remove(&player.name.key());
         self.by_token.remove(&player.token);
         if let Some(previous) = player.previous_token {
@@ -160,12 +170,16 @@ impl Players {
 
     /// A player known to be there: the owner of a connection or of a seat.
     pub(super) fn at(&self, id: PlayerId) -> &Player {
-        self.by_id.get(&id).expect("connections and seats belong to players")
+        self.by_id
+            .get(&id)
+            .expect("connections and seats belong to players")
     }
 
     pub(super) fn at_mut(&mut self, id: PlayerId) -> &mut Player {
         self.touched.insert(id);
-        self.by_id.get_mut(&id).expect("connections and seats belong to players")
+        self.by_id
+            .get_mut(&id)
+            .expect("connections and seats belong to players")
     }
 
     pub(super) fn called(&self, name: &str) -> Option<PlayerId> {
@@ -219,15 +233,18 @@ impl Players {
 
     /// The connections of all who are there, in order of the players.
     pub(super) fn connected(&self) -> Vec<ConnId> {
-        self.by_id.values().filter_map(|player| player.conn).collect()
+        self.by_id
+            .values()
+            .filter_map(|player| player.conn)
+            .collect()
     }
 
     pub(super) fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// `wanted`, or the first of `wanted-2`, `wanted-3`... that is free. The search is bounded: a thousand players of one
-    /// name would else make each other's hello slow.
+    /// `wanted`, or the first of `wanted-2`, `wanted-3`... that is free. The search is bounded: a
+    /// thousand players of one name would else make each other's hello slow.
     fn free_name(&mut self, wanted: PlayerName) -> PlayerName {
         if self.is_free(&wanted) {
             return wanted;
@@ -236,7 +253,8 @@ impl Players {
         if let Some(free) = numbered.into_iter().find(|name| self.is_free(name)) {
             return free;
         }
-        let digits = u64::from_be_bytes(*self.entropy().first_chunk().expect("16 bytes hold 8")) >> 1;
+        let digits =
+            u64::from_be_bytes(*self.entropy().first_chunk().expect("16 bytes hold 8")) >> 1;
         (digits..)
             .take(1_000_000_000)
             .map(|digits| wanted.with_suffix(&format!("{:09}", digits % 1_000_000_000)))
@@ -256,7 +274,10 @@ mod tests {
     #[test]
     fn a_taken_name_gets_the_first_free_number() {
         let mut players = players();
-        let names: Vec<_> = ["Ann", "ann", "ANN"].iter().map(|name| add(&mut players, name)).collect();
+        let names: Vec<_> = ["Ann", "ann", "ANN"]
+            .iter()
+            .map(|name| add(&mut players, name))
+            .collect();
         assert_eq!(names, ["Ann", "ann-2", "ANN-3"]);
         let second = players.called("ann-2").expect("a player");
         players.remove(second);
@@ -280,9 +301,15 @@ mod tests {
         let first = players.token(PlayerId(1));
         players.renew_token(PlayerId(1));
         let second = players.token(PlayerId(1));
-        assert_eq!((players.with_token(&first), players.with_token(&second)), (Some(PlayerId(1)), Some(PlayerId(1))));
+        assert_eq!(
+            (players.with_token(&first), players.with_token(&second)),
+            (Some(PlayerId(1)), Some(PlayerId(1)))
+        );
         players.confirm_token(PlayerId(1));
-        assert_eq!((players.with_token(&first), players.with_token(&second)), (None, Some(PlayerId(1))));
+        assert_eq!(
+            (players.with_token(&first), players.with_token(&second)),
+            (None, Some(PlayerId(1)))
+        );
         assert_eq!(players.with_token(b"short"), None);
         players.remove(PlayerId(1));
         assert!(players.by_token.is_empty() && players.by_name.is_empty());

@@ -1,8 +1,9 @@
 //! How many children there are, and which of them end.
 //!
-//! A child with rooms is in use; `spares` more are kept ready, so that a room that needs one, or that has lost its own, does not
-//! wait; all of them between `min` and `max`. More are wanted at once; those too many are ended when they have been too many for
-//! `reap_after`, idle ones only, the youngest first.
+//! A child with rooms is in use; `spares` more are kept ready, so that a room that needs one, or
+//! that has lost its own, does not wait; all of them between `min` and `max`. More are wanted at
+//! once; those too many are ended when they have been too many for `reap_after`, idle ones only,
+//! the youngest first.
 
 use std::time::Duration;
 
@@ -29,7 +30,12 @@ pub struct Children {
 
 impl Default for Children {
     fn default() -> Self {
-        Self { min: 0, max: 0, spares: 1, reap_after: Duration::from_secs(30) }
+        Self {
+            min: 0,
+            max: 0,
+            spares: 1,
+            reap_after: Duration::from_secs(30),
+        }
     }
 }
 
@@ -43,7 +49,8 @@ impl Lobby {
     /// Sees to it that there are as many children as are wanted.
     pub(super) fn tend_pool(&mut self, now: LocalTime) {
         let children = self.config.children;
-        if !std::mem::take(&mut self.pool_changed) || children.min == children.max || self.draining {
+        if !std::mem::take(&mut self.pool_changed) || children.min == children.max || self.draining
+        {
             return;
         }
         let wanted = children.wanted(self.children_in_use());
@@ -52,7 +59,8 @@ impl Lobby {
             self.outbox.push(Output::Children(wanted));
         }
         if wanted < self.children {
-            self.timers.set_if_unset(Timer::Reap, now + children.reap_after);
+            self.timers
+                .set_if_unset(Timer::Reap, now + children.reap_after);
         } else {
             self.timers.cancel(Timer::Reap);
         }
@@ -75,10 +83,17 @@ impl Lobby {
         self.children_that_are(|rooms| rooms > 0).count() as u32
     }
 
-    fn children_that_are(&self, fits: impl Fn(u32) -> bool) -> impl DoubleEndedIterator<Item = HostId> {
+    fn children_that_are(
+        &self,
+        fits: impl Fn(u32) -> bool,
+    ) -> impl DoubleEndedIterator<Item = HostId> {
         let hosts = self.hosts.candidates(&self.rooms).into_iter();
-        let fitting = hosts.filter(|host| self.hosts.origin(host.host) == Origin::Child && fits(host.rooms));
-        fitting.map(|host| host.host).collect::<Vec<_>>().into_iter()
+        let fitting =
+            hosts.filter(|host| self.hosts.origin(host.host) == Origin::Child && fits(host.rooms));
+        fitting
+            .map(|host| host.host)
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 }
 
@@ -87,17 +102,22 @@ impl Lobby {
     /// From now on the host has to be heard.
     pub(super) fn watch_host(&mut self, now: LocalTime, id: HostId) {
         if self.hosts.origin(id) != Origin::Embedded {
-            self.timers.set(Timer::Silent(id), now + self.config.host_silence);
+            self.timers
+                .set(Timer::Silent(id), now + self.config.host_silence);
         }
     }
 
-    /// The host was due to be heard at `due`. If it was not, it hangs, or the way to it does: its rooms are lost to it, and so
-    /// that nobody meets them any more the link is cut and a child killed.
+    /// The host was due to be heard at `due`. If it was not, it hangs, or the way to it does: its
+    /// rooms are lost to it, and so that nobody meets them any more the link is cut and a child
+    /// killed.
     pub(super) fn check_silence(&mut self, now: LocalTime, id: HostId, due: LocalTime) {
-        let Some(heard_at) = self.hosts.heard_at(id) else { return };
+        let Some(heard_at) = self.hosts.heard_at(id) else {
+            return;
+        };
         let silence = self.config.host_silence;
         let again_at = if now.since(due) > STALLED {
-            // Nobody asked this lobby anything for a while: it was stopped itself, and what hosts said waits to be heard.
+            // Nobody asked this lobby anything for a while: it was stopped itself, and what hosts
+            // said waits to be heard.
             now + silence
         } else if self.hosts.is_absent(id) {
             // It had until now to come back.
@@ -108,7 +128,10 @@ impl Lobby {
         if again_at > now {
             return self.timers.set(Timer::Silent(id), again_at);
         }
-        let reason = format!("it gave no sign of life for {} ms", now.since(heard_at).as_millis());
+        let reason = format!(
+            "it gave no sign of life for {} ms",
+            now.since(heard_at).as_millis()
+        );
         tracing::warn!(host = id.0, "a host is given up: {reason}");
         self.hosts.retire(id);
         self.outbox.push(Output::Forsake { host: id });
@@ -121,12 +144,18 @@ impl Lobby {
     /// A host is told which of its signs of life has come: its lease begins anew.
     pub(super) fn hear_beat(&mut self, id: HostId, beat: Beat) {
         if self.hosts.origin(id) == Origin::Remote {
-            self.outbox.host(id, world_to_host::Body::Heard(Heard { number: beat.number }));
+            self.outbox.host(
+                id,
+                world_to_host::Body::Heard(Heard {
+                    number: beat.number,
+                }),
+            );
         }
     }
 }
 
-/// How long a host may serve players after a sign of life that was heard: it stops before its rooms are given away, also if clocks drift.
+/// How long a host may serve players after a sign of life that was heard: it stops before its rooms
+/// are given away, also if clocks drift.
 pub(super) fn lease_for(silence: Duration) -> Duration {
     silence * 3 / 4
 }

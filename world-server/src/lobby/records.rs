@@ -1,19 +1,20 @@
 //! The lobby as records, so that another WorldServer of the cluster can go on with it.
 //!
-//! After each call, what has changed comes out as [`Output::Record`]s: whole things by their [`Key`]s, never differences, so that the newest
-//! of each is all there is to know. [`Lobby::restore`] makes of them the lobby that they were written by, with everybody away: players come
-//! back with their tokens, hosts with their rooms (`HostReady.rooms`).
+//! After each call, what has changed comes out as [`Output::Record`]s: whole things by their
+//! [`Key`]s, never differences, so that the newest of each is all there is to know.
+//! [`Lobby::restore`] makes of them the lobby that they were written by, with everybody away:
+//! players come back with their tokens, hosts with their rooms (`HostReady.rooms`).
 //!
-//! What is not recorded: connections, chat, who watches the list, rooms that were just being opened (they wait for a start again; players
-//! ask for further maps of worlds again by themselves), and rooms that had just lost their host (their state was in the memory of the
-//! server that is gone).
+//! What is not recorded: connections, chat, who watches the list, rooms that were just being opened
+//! (they wait for a start again; players ask for further maps of worlds again by themselves), and
+//! rooms that had just lost their host (their state was in the memory of the server that is gone).
 //!
 //! Invariants:
 //! 1. A record is put out exactly when its bytes differ from those put out before.
 //! 2. No number is given twice: `Ids` is ahead of what is used by at least half of [`AHEAD`].
 //!
-//! Cost: what a call has touched is encoded; without a directory nothing is. Memory: the records. Source of the formats:
-//! `proto/ambit/directory.proto`.
+//! Cost: what a call has touched is encoded; without a directory nothing is. Memory: the records.
+//! Source of the formats: `proto/ambit/directory.proto`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -114,11 +115,17 @@ impl Lobby {
             }
         }
         for id in players {
-            let record = self.players.get(id).map(|player| self.player_record(player).encode_to_vec());
+            let record = self
+                .players
+                .get(id)
+                .map(|player| self.player_record(player).encode_to_vec());
             self.record(Key::Player(id), record);
         }
         for id in rooms {
-            let record = self.rooms.get(id).map(|room| room_record(room).encode_to_vec());
+            let record = self
+                .rooms
+                .get(id)
+                .map(|room| room_record(room).encode_to_vec());
             self.record(Key::Room(id), record);
         }
         // Last: what ran there is known by then to run elsewhere.
@@ -172,11 +179,18 @@ impl Lobby {
         let creations = player
             .creations
             .remembered()
-            .map(|(key, room)| pb::Creation { key: key.map(Vec::from).unwrap_or_default(), room: room.0 });
+            .map(|(key, room)| pb::Creation {
+                key: key.map(Vec::from).unwrap_or_default(),
+                room: room.0,
+            });
         pb::Player {
             name: player.name().as_str().to_owned(),
             token: self.players.token(player.id).to_vec(),
-            previous_token: self.players.previous_token(player.id).map(Vec::from).unwrap_or_default(),
+            previous_token: self
+                .players
+                .previous_token(player.id)
+                .map(Vec::from)
+                .unwrap_or_default(),
             creations: creations.collect(),
         }
     }
@@ -203,16 +217,32 @@ fn room_record(room: &Room) -> pb::Room {
     };
     if let Some(zone) = &room.zone {
         let zone = Some(zone.record());
-        return pb::Room { incarnation: room.incarnation, runs_on, zone, ..pb::Room::default() };
+        return pb::Room {
+            incarnation: room.incarnation,
+            runs_on,
+            zone,
+            ..pb::Room::default()
+        };
     }
     pb::Room {
         name: room.name().as_str().to_owned(),
         game: room.game.clone(),
         parameters: room.parameters.clone(),
-        password: room.password.as_ref().map(|password| password.as_str().to_owned()).unwrap_or_default(),
+        password: room
+            .password
+            .as_ref()
+            .map(|password| password.as_str().to_owned())
+            .unwrap_or_default(),
         host: room.host.0,
         capacity: room.seats.capacity(),
-        seats: room.seats.iter().map(|seat| pb::Seat { player: seat.player.0, ready: seat.ready }).collect(),
+        seats: room
+            .seats
+            .iter()
+            .map(|seat| pb::Seat {
+                player: seat.player.0,
+                ready: seat.ready,
+            })
+            .collect(),
         kicked: room.barred().map(|player| player.0).collect(),
         seed: room.seed,
         incarnation: room.incarnation,
@@ -225,8 +255,8 @@ fn room_record(room: &Room) -> pb::Room {
 
 /// Going on.
 impl Lobby {
-    /// Goes on with what another lobby has put out; this one is new. Rooms whose hosts don't come back within `patience` are lost.
-    /// What does not decode is left out, and named in the log.
+    /// Goes on with what another lobby has put out; this one is new. Rooms whose hosts don't come
+    /// back within `patience` are lost. What does not decode is left out, and named in the log.
     pub fn restore<'a>(
         &mut self,
         now: LocalTime,
@@ -237,12 +267,12 @@ impl Lobby {
         for (&key, &bytes) in &records {
             let taken = match key {
                 Key::Ids => pb::Ids::decode(bytes).ok().map(|ids| self.skip_to(ids)),
-                Key::Host(id) => {
-                    pb::Host::decode(bytes).ok().and_then(|host| self.restore_host(now, id, host, patience))
-                }
-                Key::Player(id) => {
-                    pb::Player::decode(bytes).ok().and_then(|player| self.restore_player(now, id, &player))
-                }
+                Key::Host(id) => pb::Host::decode(bytes)
+                    .ok()
+                    .and_then(|host| self.restore_host(now, id, host, patience)),
+                Key::Player(id) => pb::Player::decode(bytes)
+                    .ok()
+                    .and_then(|player| self.restore_player(now, id, &player)),
                 Key::Room(_) => Some(()),
             };
             if taken.is_none() {
@@ -259,7 +289,10 @@ impl Lobby {
         // Seats belong to players.
         for (&key, &bytes) in &records {
             if let Key::Room(id) = key
-                && pb::Room::decode(bytes).ok().and_then(|room| self.restore_room(now, id, room)).is_none()
+                && pb::Room::decode(bytes)
+                    .ok()
+                    .and_then(|room| self.restore_room(now, id, room))
+                    .is_none()
             {
                 tracing::error!(%key, "a room of the directory can't go on: nobody is in it, or its host is not known");
                 // So that it goes from there too.
@@ -278,7 +311,13 @@ impl Lobby {
         self.counters.transfers = self.counters.transfers.max(ids.transfers);
     }
 
-    fn restore_host(&mut self, now: LocalTime, id: HostId, host: pb::Host, patience: Duration) -> Option<()> {
+    fn restore_host(
+        &mut self,
+        now: LocalTime,
+        id: HostId,
+        host: pb::Host,
+        patience: Duration,
+    ) -> Option<()> {
         let host_since = host.build_since;
         let ready = HostReady {
             version: ambit_proto::host::VERSION,
@@ -302,7 +341,11 @@ impl Lobby {
         let token = |bytes: &[u8]| ResumeToken::try_from(bytes).ok();
         let mut creations = Creations::default();
         for creation in &player.creations {
-            creations.remember(now, CreationKey::try_from(&creation.key[..]).ok(), RoomId(creation.room));
+            creations.remember(
+                now,
+                CreationKey::try_from(&creation.key[..]).ok(),
+                RoomId(creation.room),
+            );
         }
         let kept = Kept {
             name: PlayerName::parse(&player.name).ok()?,
@@ -319,8 +362,17 @@ impl Lobby {
         if let Some(zone) = &record.zone {
             return self.restore_map(id, zone, record.incarnation, record.runs_on.map(HostId)?);
         }
-        let members = || record.seats.iter().map(|seat| (PlayerId(seat.player), seat.ready));
-        let free = |player: &PlayerId| self.players.get(*player).is_some_and(|player| player.room.is_none());
+        let members = || {
+            record
+                .seats
+                .iter()
+                .map(|seat| (PlayerId(seat.player), seat.ready))
+        };
+        let free = |player: &PlayerId| {
+            self.players
+                .get(*player)
+                .is_some_and(|player| player.room.is_none())
+        };
         let seated: Vec<(PlayerId, bool)> = members().filter(|(player, _)| free(player)).collect();
         let &(first, _) = seated.first()?;
         let create = CreateRoom {
@@ -359,11 +411,17 @@ impl Lobby {
 
 /// Hosts that come back.
 impl Lobby {
-    /// The host that is now `id` may be known by another number: another lobby knew it, or its link broke and it has dialled again. What ran
-    /// there runs here. The rooms that were about to be opened there, of which it need not have heard.
+    /// The host that is now `id` may be known by another number: another lobby knew it, or its link
+    /// broke and it has dialled again. What ran there runs here. The rooms that were about to be
+    /// opened there, of which it need not have heard.
     pub(super) fn recognise(&mut self, id: HostId, instance: &[u8]) -> Vec<RoomId> {
         let mut unheard = Vec::new();
-        for before in self.hosts.called(instance).filter(|before| *before != id).collect::<Vec<_>>() {
+        for before in self
+            .hosts
+            .called(instance)
+            .filter(|before| *before != id)
+            .collect::<Vec<_>>()
+        {
             if !self.hosts.is_absent(before) {
                 self.outbox.push(Output::Forsake { host: before });
             }
@@ -389,25 +447,43 @@ impl Lobby {
         unheard
     }
 
-    /// Compares what a host says that it runs with what is known: what is not its to run it closes, and what it does not run is lost.
+    /// Compares what a host says that it runs with what is known: what is not its to run it closes,
+    /// and what it does not run is lost.
     pub(super) fn compare_rooms(&mut self, now: LocalTime, host: HostId, here: &[RoomHere]) {
         for said in here {
             let id = RoomId(said.room);
-            let known = self.rooms.get(id).filter(|room| room.phase == (Phase::Running { host }));
+            let known = self
+                .rooms
+                .get(id)
+                .filter(|room| room.phase == (Phase::Running { host }));
             if known.is_some_and(|room| room.incarnation == said.incarnation) {
                 self.outbox.push(Output::Adopt { room: id, host });
-                let (members, void_tickets_until) = (Some(self.members_on(id)), self.counters.tickets);
-                let roster = Roster { room: id.0, members, void_tickets_until };
+                let (members, void_tickets_until) =
+                    (Some(self.members_on(id)), self.counters.tickets);
+                let roster = Roster {
+                    room: id.0,
+                    members,
+                    void_tickets_until,
+                };
                 self.outbox.host(host, world_to_host::Body::Roster(roster));
                 self.go_on_with_transfers(id);
             } else {
-                let close = CloseRoom { room: id.0, reason: ErrorCode::RoomClosed.into() };
-                self.outbox.host(host, world_to_host::Body::CloseRoom(close));
+                let close = CloseRoom {
+                    room: id.0,
+                    reason: ErrorCode::RoomClosed.into(),
+                };
+                self.outbox
+                    .host(host, world_to_host::Body::CloseRoom(close));
             }
         }
-        let runs =
-            |room: &Room| here.iter().any(|said| (RoomId(said.room), said.incarnation) == (room.id, room.incarnation));
-        let lost = self.rooms.iter().filter(|room| room.phase == (Phase::Running { host }) && !runs(room));
+        let runs = |room: &Room| {
+            here.iter()
+                .any(|said| (RoomId(said.room), said.incarnation) == (room.id, room.incarnation))
+        };
+        let lost = self
+            .rooms
+            .iter()
+            .filter(|room| room.phase == (Phase::Running { host }) && !runs(room));
         for id in lost.map(|room| room.id).collect::<Vec<_>>() {
             let message = format!("the game server that ran room {id} does not run it any more");
             self.dissolve_by_host(now, id, Refusal::new(ErrorCode::HostDied, message));

@@ -13,6 +13,9 @@ pub(super) struct Refusal {
 
 impl Refusal {
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Requests, parsed.
 //!
-//! What came off the wire goes in, a [`Request`] comes out in which every value is valid by itself: names keep the rules
-//! of `text`, numbers their ranges, maps their bounds. Whether it can be done is the lobby's to say.
+//! What came off the wire goes in, a [`Request`] comes out in which every value is valid by itself:
+//! names keep the rules of `text`, numbers their ranges, maps their bounds. Whether it can be done
+//! is the lobby's to say.
 
 use std::collections::BTreeMap;
 
@@ -97,8 +98,8 @@ pub(super) fn name_of(body: &Body) -> &'static str {
     }
 }
 
-/// The number of the last field of an encoded `ClientToWorld` that is not `request`: what a message without a known
-/// body may have had as its body.
+/// The number of the last field of an encoded `ClientToWorld` that is not `request`: what a message
+/// without a known body may have had as its body.
 pub(super) fn unknown_body(mut message: &[u8]) -> Option<u32> {
     let mut found = None;
     while message.has_remaining() {
@@ -117,18 +118,27 @@ impl TryFrom<Body> for Request {
     fn try_from(body: Body) -> Result<Self, Refusal> {
         Ok(match body {
             Body::Hello(_) => {
-                return Err(Refusal::new(ErrorCode::OutOfState, "hello comes once, as the first message"));
+                return Err(Refusal::new(
+                    ErrorCode::OutOfState,
+                    "hello comes once, as the first message",
+                ));
             }
-            Body::ListRooms(list) => Self::ListRooms { subscribe: list.subscribe },
+            Body::ListRooms(list) => Self::ListRooms {
+                subscribe: list.subscribe,
+            },
             Body::CreateRoom(create) => Self::CreateRoom(create.try_into()?),
             Body::JoinRoom(join) => Self::JoinRoom(join.try_into()?),
             Body::LeaveRoom(world::LeaveRoom {}) => Self::LeaveRoom,
             Body::StartRoom(world::StartRoom {}) => Self::StartRoom,
             Body::SetReady(set) => Self::SetReady { ready: set.ready },
-            Body::ListPlayers(list) => Self::ListPlayers { everybody: list.everybody },
+            Body::ListPlayers(list) => Self::ListPlayers {
+                everybody: list.everybody,
+            },
             Body::SetName(set) => Self::SetName(PlayerName::parse(&set.name)?),
             Body::Say(say) => Self::Say(say.try_into()?),
-            Body::Kick(kick) => Self::Kick { player: PlayerId(kick.player) },
+            Body::Kick(kick) => Self::Kick {
+                player: PlayerId(kick.player),
+            },
             Body::RequestTicket(world::RequestTicket {}) => Self::AnotherTicket,
         })
     }
@@ -146,8 +156,15 @@ impl TryFrom<world::Hello> for Hello {
             );
             return Err(Refusal::new(ErrorCode::VersionMismatch, message));
         }
-        let name = if hello.name.is_empty() { None } else { Some(PlayerName::parse(&hello.name)?) };
-        Ok(Self { name, resume_token: hello.resume_token })
+        let name = if hello.name.is_empty() {
+            None
+        } else {
+            Some(PlayerName::parse(&hello.name)?)
+        };
+        Ok(Self {
+            name,
+            resume_token: hello.resume_token,
+        })
     }
 }
 
@@ -171,7 +188,10 @@ impl TryFrom<world::JoinRoom> for JoinRoom {
     type Error = Refusal;
 
     fn try_from(join: world::JoinRoom) -> Result<Self, Refusal> {
-        Ok(Self { room: RoomId(join.room), password: Password::parse(&join.password)? })
+        Ok(Self {
+            room: RoomId(join.room),
+            password: Password::parse(&join.password)?,
+        })
     }
 }
 
@@ -185,11 +205,17 @@ impl TryFrom<world::Say> for Say {
             Ok(world::Channel::Whisper) if say.to == 0 => Audience::PlayerCalled(say.to_name),
             Ok(world::Channel::Whisper) => Audience::Player(PlayerId(say.to)),
             Err(_) => {
-                let message = format!("there is no channel {}; 0 is the lobby, 1 the room, 2 a whisper", say.channel);
+                let message = format!(
+                    "there is no channel {}; 0 is the lobby, 1 the room, 2 a whisper",
+                    say.channel
+                );
                 return Err(Refusal::new(ErrorCode::Malformed, message));
             }
         };
-        Ok(Self { text: ChatText::parse(&say.text)?, to })
+        Ok(Self {
+            text: ChatText::parse(&say.text)?,
+            to,
+        })
     }
 }
 
@@ -197,7 +223,9 @@ fn capacity_of(asked: u32) -> Result<u32, Refusal> {
     match asked {
         0 => Ok(DEFAULT_CAPACITY),
         1..=MAX_CAPACITY => Ok(asked),
-        _ => Err(bad_parameter(format!("capacity {asked} is over the limit; a room has 1 to {MAX_CAPACITY} seats"))),
+        _ => Err(bad_parameter(format!(
+            "capacity {asked} is over the limit; a room has 1 to {MAX_CAPACITY} seats"
+        ))),
     }
 }
 
@@ -205,14 +233,21 @@ fn key_of(key: &[u8]) -> Result<Option<CreationKey>, Refusal> {
     if key.is_empty() {
         return Ok(None);
     }
-    let refusal = || Refusal::new(ErrorCode::Malformed, format!("a key has 16 bytes; this one has {}", key.len()));
+    let refusal = || {
+        Refusal::new(
+            ErrorCode::Malformed,
+            format!("a key has 16 bytes; this one has {}", key.len()),
+        )
+    };
     key.try_into().map(Some).map_err(|_| refusal())
 }
 
 fn check_bounds(parameters: &BTreeMap<String, String>) -> Result<(), Refusal> {
     if parameters.len() > MAX_PARAMETERS {
         let count = parameters.len();
-        return Err(bad_parameter(format!("{count} parameters are too many; a room takes up to {MAX_PARAMETERS}")));
+        return Err(bad_parameter(format!(
+            "{count} parameters are too many; a room takes up to {MAX_PARAMETERS}"
+        )));
     }
     for (name, value) in parameters {
         if name.len() > MAX_PARAMETER_NAME_BYTES || value.len() > MAX_PARAMETER_VALUE_BYTES {
@@ -221,7 +256,9 @@ fn check_bounds(parameters: &BTreeMap<String, String>) -> Result<(), Refusal> {
             )));
         }
         if name.chars().chain(value.chars()).any(char::is_control) {
-            return Err(bad_parameter("a parameter may not hold control characters".to_owned()));
+            return Err(bad_parameter(
+                "a parameter may not hold control characters".to_owned(),
+            ));
         }
     }
     Ok(())
@@ -239,59 +276,120 @@ mod tests {
 
     #[test]
     fn a_hello_of_another_version_is_told_both_versions_before_anything_else() {
-        let hello = world::Hello { version: 9, name: "\n".into(), ..world::Hello::default() };
+        let hello = world::Hello {
+            version: 9,
+            name: "\n".into(),
+            ..world::Hello::default()
+        };
         let refusal = Hello::try_from(hello).expect_err("a refusal");
         assert_eq!(refusal.code, ErrorCode::VersionMismatch);
-        assert!(refusal.message.contains("version 2") && refusal.message.contains("version 9"), "{}", refusal.message);
+        assert!(
+            refusal.message.contains("version 2") && refusal.message.contains("version 9"),
+            "{}",
+            refusal.message
+        );
     }
 
     #[test]
     fn a_room_has_1_to_4096_seats_and_64_by_default() {
-        for (asked, given) in [(0, Some(64)), (1, Some(1)), (4_096, Some(4_096)), (4_097, None), (u32::MAX, None)] {
-            let create = world::CreateRoom { capacity: asked, ..create() };
-            assert_eq!(CreateRoom::try_from(create).ok().map(|create| create.capacity), given, "{asked}");
+        for (asked, given) in [
+            (0, Some(64)),
+            (1, Some(1)),
+            (4_096, Some(4_096)),
+            (4_097, None),
+            (u32::MAX, None),
+        ] {
+            let create = world::CreateRoom {
+                capacity: asked,
+                ..create()
+            };
+            assert_eq!(
+                CreateRoom::try_from(create)
+                    .ok()
+                    .map(|create| create.capacity),
+                given,
+                "{asked}"
+            );
         }
     }
 
     #[test]
     fn a_key_is_16_bytes_or_none() {
-        let key_of =
-            |key: Vec<u8>| CreateRoom::try_from(world::CreateRoom { key, ..create() }).map(|create| create.key);
+        let key_of = |key: Vec<u8>| {
+            CreateRoom::try_from(world::CreateRoom { key, ..create() }).map(|create| create.key)
+        };
         assert_eq!(key_of(vec![]), Ok(None));
         assert_eq!(key_of(vec![7; 16]), Ok(Some([7; 16])));
         for length in [1, 15, 17, 1_000] {
-            assert_eq!(key_of(vec![7; length]).expect_err("a refusal").code, ErrorCode::Malformed);
+            assert_eq!(
+                key_of(vec![7; length]).expect_err("a refusal").code,
+                ErrorCode::Malformed
+            );
         }
     }
 
     #[test]
     fn parameters_are_bounded_in_number_and_length() {
         let create_with = |parameters: Vec<(String, String)>| {
-            let create = world::CreateRoom { parameters: parameters.into_iter().collect(), ..create() };
-            CreateRoom::try_from(create).map(|_| ()).map_err(|refusal| refusal.code)
+            let create = world::CreateRoom {
+                parameters: parameters.into_iter().collect(),
+                ..create()
+            };
+            CreateRoom::try_from(create)
+                .map(|_| ())
+                .map_err(|refusal| refusal.code)
         };
-        let numbered = |count: usize| (0..count).map(|number| (number.to_string(), String::new())).collect();
+        let numbered = |count: usize| {
+            (0..count)
+                .map(|number| (number.to_string(), String::new()))
+                .collect()
+        };
         assert_eq!(create_with(numbered(32)), Ok(()));
         assert_eq!(create_with(numbered(33)), Err(ErrorCode::BadParameter));
-        for (name, value) in [("n".repeat(33), String::new()), ("n".into(), "v".repeat(129)), ("n".into(), "\n".into())]
-        {
-            assert_eq!(create_with(vec![(name, value)]), Err(ErrorCode::BadParameter));
+        for (name, value) in [
+            ("n".repeat(33), String::new()),
+            ("n".into(), "v".repeat(129)),
+            ("n".into(), "\n".into()),
+        ] {
+            assert_eq!(
+                create_with(vec![(name, value)]),
+                Err(ErrorCode::BadParameter)
+            );
         }
     }
 
     #[test]
     fn a_channel_that_does_not_exist_is_malformed() {
-        let say = world::Say { channel: 3, text: "hello".into(), ..world::Say::default() };
+        let say = world::Say {
+            channel: 3,
+            text: "hello".into(),
+            ..world::Say::default()
+        };
         assert_eq!(refusal_of(Body::Say(say)).code, ErrorCode::Malformed);
     }
 
     #[test]
     fn the_field_of_an_unknown_body_is_found() {
-        let known = world::ClientToWorld { request: 300, body: Some(Body::LeaveRoom(world::LeaveRoom {})) };
+        let known = world::ClientToWorld {
+            request: 300,
+            body: Some(Body::LeaveRoom(world::LeaveRoom {})),
+        };
         assert_eq!(unknown_body(&known.encode_to_vec()), Some(6));
-        assert_eq!(unknown_body(&world::ClientToWorld { request: 300, body: None }.encode_to_vec()), None);
+        assert_eq!(
+            unknown_body(
+                &world::ClientToWorld {
+                    request: 300,
+                    body: None
+                }
+                .encode_to_vec()
+            ),
+            None
+        );
         // Request 1, then field 99 with 2 bytes in it.
-        assert_eq!(unknown_body(&[0x08, 0x01, 0x9a, 0x06, 0x02, 0xab, 0xcd]), Some(99));
+        assert_eq!(
+            unknown_body(&[0x08, 0x01, 0x9a, 0x06, 0x02, 0xab, 0xcd]),
+            Some(99)
+        );
         assert_eq!(unknown_body(&[0x9a, 0x06, 0x7f]), None);
     }
 
@@ -300,6 +398,10 @@ mod tests {
     }
 
     fn create() -> world::CreateRoom {
-        world::CreateRoom { name: "den".into(), game: "field".into(), ..world::CreateRoom::default() }
+        world::CreateRoom {
+            name: "den".into(),
+            game: "field".into(),
+            ..world::CreateRoom::default()
+        }
     }
 }

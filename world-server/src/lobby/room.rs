@@ -1,10 +1,12 @@
 //! The rooms: what they are made of and who is in them.
 //!
 //! Invariants:
-//! 1. A room has at least one player, and its host is one of them. A room that nobody is in is gone. (Further maps of a world are rooms
-//!    too, which live as long as the first one; see `worlds`.)
+//! 1. A room has at least one player, and its host is one of them. A room that nobody is in is
+//!    gone. (Further maps of a world are rooms too, which live as long as the first one; see
+//!    `worlds`.)
 //! 2. A player is in at most one room.
-//! 3. A room's id is never used again, so a host's late word about a room that is gone meets nobody.
+//! 3. A room's id is never used again, so a host's late word about a room that is gone meets
+//!    nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,12 +21,13 @@ use super::seats::Seats;
 use super::text::{Password, RoomName};
 use super::worlds::{World, Zone};
 
-/// Players that a room keeps out, at most; beyond it the one who came to the server first may come back. To get
-/// there a room's host has to kick that many, and each of them has to come in first.
+/// Players that a room keeps out, at most; beyond it the one who came to the server first may come
+/// back. To get there a room's host has to kick that many, and each of them has to come in first.
 const MAX_KICKED: usize = 1_024;
 /// Who left a running room, remembered at most; beyond it the one with the lowest id is forgotten.
 const MAX_FORMER: usize = 256;
-/// How long a host's word that a player is out may have been under way when the player left by the lobby.
+/// How long a host's word that a player is out may have been under way when the player left by the
+/// lobby.
 const CROSSING: Duration = Duration::from_secs(2);
 
 /// Where a room stands.
@@ -33,7 +36,10 @@ pub(super) enum Phase {
     /// Players gather.
     Waiting,
     /// The host was told to open it; whoever asked for that waits.
-    Opening { host: HostId, starter: Option<Caller> },
+    Opening {
+        host: HostId,
+        starter: Option<Caller>,
+    },
     /// The game goes on.
     Running { host: HostId },
     /// Its host is gone; another one is to go on with it, once there is one.
@@ -66,9 +72,11 @@ pub(super) struct Room {
     pub(super) suspect: bool,
     /// When its members may be told again who is in it.
     pub(super) roster_after: LocalTime,
-    /// Its members as they were last told, by their ids; the default where different members may have been told different things.
+    /// Its members as they were last told, by their ids; the default where different members may
+    /// have been told different things.
     pub(super) roster_told: BTreeMap<u64, world::Player>,
-    /// Which map of which world it is; nothing for a world's first map, which is what players create and join.
+    /// Which map of which world it is; nothing for a world's first map, which is what players
+    /// create and join.
     pub(super) zone: Option<Zone>,
     /// Of a first map: the world that begins with it.
     pub(super) world: World,
@@ -127,7 +135,10 @@ impl Room {
             suspect: false,
             roster_after: LocalTime::ZERO,
             roster_told: BTreeMap::new(),
-            zone: Some(Zone { world: world.id, map }),
+            zone: Some(Zone {
+                world: world.id,
+                map,
+            }),
             world: World::default(),
             name: world.name.clone(),
             kicked: BTreeSet::new(),
@@ -153,7 +164,8 @@ impl Room {
         matches!(self.phase, Phase::Running { .. } | Phase::Moving { .. })
     }
 
-    /// Whether it can be only at hosts of its build: it has begun, or what it is carried comes from there.
+    /// Whether it can be only at hosts of its build: it has begun, or what it is carried comes from
+    /// there.
     pub(super) fn is_bound(&self) -> bool {
         self.has_started() || self.zone.is_some()
     }
@@ -190,7 +202,9 @@ impl Room {
 
     /// Whether the host may still speak of the time before `player` left and came back.
     pub(super) fn left_just_now(&self, now: LocalTime, player: PlayerId) -> bool {
-        self.former.get(&player).is_some_and(|left_at| *left_at + CROSSING >= now)
+        self.former
+            .get(&player)
+            .is_some_and(|left_at| *left_at + CROSSING >= now)
     }
 
     /// What everybody may know of it.
@@ -222,7 +236,9 @@ impl Rooms {
         self.last_id += 1;
         let id = RoomId(self.last_id);
         self.touched.insert(id);
-        self.by_id.entry(id).or_insert_with(|| Room::new(id, maker, create))
+        self.by_id
+            .entry(id)
+            .or_insert_with(|| Room::new(id, maker, create))
     }
 
     /// Another map of a world.
@@ -270,12 +286,16 @@ impl Rooms {
 
     /// A room known to be there: that a player is in.
     pub(super) fn at(&self, id: RoomId) -> &Room {
-        self.by_id.get(&id).expect("players are in rooms that exist")
+        self.by_id
+            .get(&id)
+            .expect("players are in rooms that exist")
     }
 
     pub(super) fn at_mut(&mut self, id: RoomId) -> &mut Room {
         self.touched.insert(id);
-        self.by_id.get_mut(&id).expect("players are in rooms that exist")
+        self.by_id
+            .get_mut(&id)
+            .expect("players are in rooms that exist")
     }
 
     /// In order of their ids.

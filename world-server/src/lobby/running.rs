@@ -1,6 +1,7 @@
 //! Rooms on hosts: start, tickets, and what hosts have to say.
 //!
-//! A start is answered when the host has spoken: `Done` when the room runs, an error when it does not.
+//! A start is answered when the host has spoken: `Done` when the room runs, an error when it does
+//! not.
 
 use ambit_game_server::ticket::{LIFETIME_S, Ticket};
 use ambit_proto::codes::ErrorCode;
@@ -24,30 +25,58 @@ const MAX_HOST_MESSAGE: usize = 500;
 
 impl Lobby {
     /// Has the room opened where it is to run.
-    pub(super) fn start_room(&mut self, now: LocalTime, player: PlayerId, from: Caller) -> Result<Answer, Refusal> {
+    pub(super) fn start_room(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        from: Caller,
+    ) -> Result<Answer, Refusal> {
         let id = self.room_of(player)?;
         self.check_start(player, self.rooms.at(id))?;
         self.check_directory()?;
         let host = self.place_new(id).ok_or_else(|| {
-            Refusal::new(ErrorCode::NoHostAvailable, "no game server takes another room at the moment; try again later")
+            Refusal::new(
+                ErrorCode::NoHostAvailable,
+                "no game server takes another room at the moment; try again later",
+            )
         })?;
-        let seed = u64::from_be_bytes(*self.players.entropy().first_chunk().expect("16 bytes hold 8"));
+        let seed = u64::from_be_bytes(
+            *self
+                .players
+                .entropy()
+                .first_chunk()
+                .expect("16 bytes hold 8"),
+        );
         let room = self.rooms.at_mut(id);
-        room.phase = Phase::Opening { host, starter: Some(from) };
+        room.phase = Phase::Opening {
+            host,
+            starter: Some(from),
+        };
         room.seed = seed;
         self.order_open(now, id, host, None);
         Ok(Answer::Later)
     }
 
     /// Tells a host to open a room, or to go on with it.
-    pub(super) fn order_open(&mut self, now: LocalTime, id: RoomId, host: HostId, resume: Option<Resume>) {
-        let build = self.hosts.get(host).map(|host| host.build.clone()).unwrap_or_default();
+    pub(super) fn order_open(
+        &mut self,
+        now: LocalTime,
+        id: RoomId,
+        host: HostId,
+        resume: Option<Resume>,
+    ) {
+        let build = self
+            .hosts
+            .get(host)
+            .map(|host| host.build.clone())
+            .unwrap_or_default();
         let room = self.rooms.at_mut(id);
         (room.incarnation, room.build) = (room.incarnation + 1, build);
         let open = self.order_of(id, resume);
         self.pool_changed = true;
         self.outbox.host(host, world_to_host::Body::OpenRoom(open));
-        self.timers.set(Timer::Opening(id), now + self.config.open_within);
+        self.timers
+            .set(Timer::Opening(id), now + self.config.open_within);
     }
 
     /// What a host has to know of a room.
@@ -64,7 +93,11 @@ impl Lobby {
         }
     }
 
-    pub(super) fn request_ticket(&mut self, now: LocalTime, player: PlayerId) -> Result<Answer, Refusal> {
+    pub(super) fn request_ticket(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+    ) -> Result<Answer, Refusal> {
         let room = self.room_of(player)?;
         let ticket = self.ticket(now, player).ok_or_else(|| {
             let message = if self.rooms.at(room).has_started() {
@@ -99,7 +132,8 @@ impl Lobby {
             Ok(host) if !self.draining => {
                 let since = self.hosts.build_since(&host);
                 let unheard = self.recognise(id, &host.instance);
-                self.hosts.know_build(&host.build, if since > 0 { since } else { id.0 });
+                self.hosts
+                    .know_build(&host.build, if since > 0 { since } else { id.0 });
                 self.hosts.add(id, host);
                 self.compare_rooms(now, id, &here);
                 for room in unheard {
@@ -129,8 +163,11 @@ impl Lobby {
     /// The answer to `OpenRoom`. About a room that is gone or not his, a host is not heard.
     pub(super) fn room_opened(&mut self, now: LocalTime, from: HostId, opened: RoomOpened) {
         let id = RoomId(opened.room);
-        let Some(room) = self.rooms.get_mut(id) else { return };
-        let (Phase::Opening { host, starter }, true) = (room.phase, room.hosted_by() == Some(from)) else {
+        let Some(room) = self.rooms.get_mut(id) else {
+            return;
+        };
+        let (Phase::Opening { host, starter }, true) = (room.phase, room.hosted_by() == Some(from))
+        else {
             return self.taken_up(now, from, opened);
         };
         self.timers.cancel(Timer::Opening(id));
@@ -144,7 +181,10 @@ impl Lobby {
             Some(error) => {
                 room.phase = Phase::Waiting;
                 self.pool_changed = true;
-                let message = format!("the game server did not open the room: {}", shown(&error.message));
+                let message = format!(
+                    "the game server did not open the room: {}",
+                    shown(&error.message)
+                );
                 let code = ErrorCode::try_from(error.code).unwrap_or(ErrorCode::ServerError);
                 self.counters.refuse(code);
                 if let Some(starter) = starter {
@@ -167,13 +207,18 @@ impl Lobby {
         self.dissolve_by_host(now, id, Refusal::new(code, shown(&closed.message)));
     }
 
-    /// A player is out of the game, so out of the room. Who has just left the room and come back is meant no more: that
-    /// word was under way when the player left.
+    /// A player is out of the game, so out of the room. Who has just left the room and come back is
+    /// meant no more: that word was under way when the player left.
     pub(super) fn player_out(&mut self, now: LocalTime, from: HostId, out: &PlayerOut) {
         let (id, player) = (RoomId(out.room), PlayerId(out.player));
-        let Some(room) = self.rooms.get(id) else { return };
+        let Some(room) = self.rooms.get(id) else {
+            return;
+        };
         let world = room.world_id();
-        if room.hosted_by() != Some(from) || !self.is_on(player, id) || room.left_just_now(now, player) {
+        if room.hosted_by() != Some(from)
+            || !self.is_on(player, id)
+            || room.left_just_now(now, player)
+        {
             return;
         }
         let code = ErrorCode::try_from(out.reason).unwrap_or(ErrorCode::ServerError);
@@ -185,12 +230,17 @@ impl Lobby {
         self.tell(player, room_left(world, Refusal::new(code, message)));
     }
 
-    /// A host that does not answer may open the room yet; so the room can't just wait for another start.
+    /// A host that does not answer may open the room yet; so the room can't just wait for another
+    /// start.
     pub(super) fn opening_overdue(&mut self, now: LocalTime, id: RoomId) {
-        let Some(room) = self.rooms.get(id) else { return };
+        let Some(room) = self.rooms.get(id) else {
+            return;
+        };
         if room.is_running() && self.check_directory().is_err() {
             // Who is to go on with it is not told before that is written.
-            return self.timers.set(Timer::Opening(id), now + self.config.open_within);
+            return self
+                .timers
+                .set(Timer::Opening(id), now + self.config.open_within);
         }
         let within = self.config.open_within.as_secs();
         let message = match room.phase {
@@ -208,7 +258,9 @@ impl Lobby {
     fn run(&mut self, now: LocalTime, id: RoomId, host: HostId, starter: Option<Caller>) {
         let room = self.rooms.at_mut(id);
         room.phase = Phase::Running { host };
-        let Some(starter) = starter else { return self.go_on_with_transfers(id) };
+        let Some(starter) = starter else {
+            return self.go_on_with_transfers(id);
+        };
         self.answer_later(starter, Body::Done(world::Done {}));
         for player in self.who_is_on(id) {
             self.send_ticket(now, player);
@@ -219,20 +271,40 @@ impl Lobby {
 
     fn check_start(&self, player: PlayerId, room: &Room) -> Result<(), Refusal> {
         if room.host != player {
-            return Err(Refusal::new(ErrorCode::NotHost, "only the room's host may start it"));
+            return Err(Refusal::new(
+                ErrorCode::NotHost,
+                "only the room's host may start it",
+            ));
         }
         if room.has_started() {
-            return Err(Refusal::new(ErrorCode::AlreadyRunning, format!("room {} has started already", room.id)));
+            return Err(Refusal::new(
+                ErrorCode::AlreadyRunning,
+                format!("room {} has started already", room.id),
+            ));
         }
-        let there: Vec<_> = room.seats.iter().filter(|seat| self.players.at(seat.player).conn.is_some()).collect();
+        let there: Vec<_> = room
+            .seats
+            .iter()
+            .filter(|seat| self.players.at(seat.player).conn.is_some())
+            .collect();
         let needed = self.game(&room.game).map_or(1, |game| game.min_players);
         if (there.len() as u32) < needed {
-            let message = format!("{} takes {needed} players, {} are there", room.game, there.len());
+            let message = format!(
+                "{} takes {needed} players, {} are there",
+                room.game,
+                there.len()
+            );
             return Err(Refusal::new(ErrorCode::NotEnoughPlayers, message));
         }
-        let waiting_for = there.iter().filter(|seat| seat.player != player && !seat.ready).count();
+        let waiting_for = there
+            .iter()
+            .filter(|seat| seat.player != player && !seat.ready)
+            .count();
         if must_be_ready(room) && waiting_for > 0 {
-            return Err(Refusal::new(ErrorCode::NotReady, format!("{waiting_for} players are not ready")));
+            return Err(Refusal::new(
+                ErrorCode::NotReady,
+                format!("{waiting_for} players are not ready"),
+            ));
         }
         Ok(())
     }
@@ -244,16 +316,22 @@ impl Lobby {
         let world = known.room?;
         let (id, incarnation) = self.place_of(world, player)?;
         let room = self.rooms.at(id);
-        let Phase::Running { host } = room.phase else { return None };
+        let Phase::Running { host } = room.phase else {
+            return None;
+        };
         let map = room.map();
-        let host = self.hosts.get(host).expect("a room runs on a host that is there");
+        let host = self
+            .hosts
+            .get(host)
+            .expect("a room runs on a host that is there");
         self.counters.tickets += 1;
         let ticket = Ticket {
             room: id,
             player,
             name: known.name().as_str().to_owned(),
             host: host.address.clone(),
-            expires_unix_s: (self.config.epoch_unix + now.since(LocalTime::ZERO)).as_secs() + LIFETIME_S,
+            expires_unix_s: (self.config.epoch_unix + now.since(LocalTime::ZERO)).as_secs()
+                + LIFETIME_S,
             serial: self.counters.tickets,
             nonce,
         };
@@ -270,5 +348,8 @@ impl Lobby {
 
 /// A host's words, fit to be shown.
 pub(super) fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(MAX_HOST_MESSAGE).collect()
+    text.chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_HOST_MESSAGE)
+        .collect()
 }

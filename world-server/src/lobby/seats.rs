@@ -28,7 +28,10 @@ pub(super) struct Full;
 
 impl Seats {
     pub(super) fn new(capacity: u32) -> Self {
-        Self { capacity, taken: Vec::new() }
+        Self {
+            capacity,
+            taken: Vec::new(),
+        }
     }
 
     /// Gives `player` a seat. Who has one keeps it.
@@ -39,7 +42,10 @@ impl Seats {
         if self.taken() >= self.capacity {
             return Err(Full);
         }
-        self.taken.push(Seat { player, ready: false });
+        self.taken.push(Seat {
+            player,
+            ready: false,
+        });
         Ok(())
     }
 

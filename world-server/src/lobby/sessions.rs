@@ -1,7 +1,7 @@
 //! Sessions: hello, resume, takeover, and the ways in which a connection or a player goes.
 //!
-//! A session is a player; it outlives its connection by the grace period. While it is away its seat and name are kept and
-//! its room sees it as not connected.
+//! A session is a player; it outlives its connection by the grace period. While it is away its seat
+//! and name are kept and its room sees it as not connected.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::WORLD_VERSION;
@@ -19,9 +19,14 @@ use super::timers::Timer;
 use super::{Answer, Lobby, millis};
 
 impl Lobby {
-    /// Opens a session, or resumes the one that the token belongs to. A resumed one keeps its name, whatever the hello says,
-    /// and has to subscribe to the list of rooms again.
-    pub(super) fn hello(&mut self, now: LocalTime, conn: ConnId, hello: Hello) -> Result<Answer, Refusal> {
+    /// Opens a session, or resumes the one that the token belongs to. A resumed one keeps its name,
+    /// whatever the hello says, and has to subscribe to the list of rooms again.
+    pub(super) fn hello(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        hello: Hello,
+    ) -> Result<Answer, Refusal> {
         let resumed = self.players.with_token(&hello.resume_token);
         let player = match resumed {
             Some(player) => {
@@ -30,12 +35,17 @@ impl Lobby {
             }
             None => self.open_session(now, conn, hello.name)?,
         };
-        self.connections.live(conn).expect("a hello came on it").stage = Stage::Player(player);
+        self.connections
+            .live(conn)
+            .expect("a hello came on it")
+            .stage = Stage::Player(player);
         self.timers.cancel(Timer::Hello(conn));
         if let Some(idle) = self.config.idle {
             self.timers.set(Timer::Idle(conn), now + idle);
         }
-        Ok(Answer::Now(Body::Welcome(self.welcome(player, resumed.is_some()))))
+        Ok(Answer::Now(Body::Welcome(
+            self.welcome(player, resumed.is_some()),
+        )))
     }
 
     /// The connection is to close, and is told why. Its player, if it has one, is away from now on.
@@ -49,7 +59,9 @@ impl Lobby {
     pub(super) fn forget_connection(&mut self, now: LocalTime, conn: ConnId) -> Option<PlayerId> {
         let connection = self.connections.remove(conn)?;
         self.release(conn);
-        let Stage::Player(player) = connection.stage else { return None };
+        let Stage::Player(player) = connection.stage else {
+            return None;
+        };
         self.send_away(now, player);
         Some(player)
     }
@@ -61,10 +73,15 @@ impl Lobby {
         self.players.remove(player);
     }
 
-    /// Closes the connection of a player who has done nothing in the lobby for too long, and ends the session.
+    /// Closes the connection of a player who has done nothing in the lobby for too long, and ends
+    /// the session.
     pub(super) fn check_idle(&mut self, now: LocalTime, conn: ConnId) {
-        let (Some(idle), Some(connection)) = (self.config.idle, self.connections.live(conn)) else { return };
-        let Stage::Player(player) = connection.stage else { return };
+        let (Some(idle), Some(connection)) = (self.config.idle, self.connections.live(conn)) else {
+            return;
+        };
+        let Stage::Player(player) = connection.stage else {
+            return;
+        };
         let in_room = self.players.at(player).room.is_some();
         if in_room {
             connection.active_at = now;
@@ -73,23 +90,35 @@ impl Lobby {
         if due > now {
             self.timers.set(Timer::Idle(conn), due);
         } else {
-            let message = format!("nothing was asked for {} s; connect again to play", idle.as_secs());
+            let message = format!(
+                "nothing was asked for {} s; connect again to play",
+                idle.as_secs()
+            );
             self.close_for(now, conn, Refusal::new(ErrorCode::Idle, message));
             self.end_session(now, player);
         }
     }
 
-    pub(super) fn set_name(&mut self, player: PlayerId, name: PlayerName) -> Result<Answer, Refusal> {
+    pub(super) fn set_name(
+        &mut self,
+        player: PlayerId,
+        name: PlayerName,
+    ) -> Result<Answer, Refusal> {
         let text = name.as_str().to_owned();
         if self.players.rename(player, name).is_err() {
-            let message = format!("another player is called {text}, or nearly so; choose another name");
+            let message =
+                format!("another player is called {text}, or nearly so; choose another name");
             return Err(Refusal::new(ErrorCode::NameTaken, message));
         }
-        let renamed = world::Renamed { player: player.0, name: text };
+        let renamed = world::Renamed {
+            player: player.0,
+            name: text,
+        };
         if let Some(room) = self.players.at(player).room {
             self.tell_host_of_name(room, &renamed);
             let others = self.member_conns(room, Some(player));
-            self.outbox.broadcast(others, Body::Renamed(renamed.clone()));
+            self.outbox
+                .broadcast(others, Body::Renamed(renamed.clone()));
         }
         Ok(Answer::Now(Body::Renamed(renamed)))
     }
@@ -98,17 +127,31 @@ impl Lobby {
     fn tell_host_of_name(&mut self, room: RoomId, renamed: &world::Renamed) {
         let player = PlayerId(renamed.player);
         for (room, host) in self.hosts_of(room, player) {
-            let rename = RenamePlayer { room: room.0, player: renamed.player, name: renamed.name.clone() };
-            self.outbox.host(host, world_to_host::Body::RenamePlayer(rename));
+            let rename = RenamePlayer {
+                room: room.0,
+                player: renamed.player,
+                name: renamed.name.clone(),
+            };
+            self.outbox
+                .host(host, world_to_host::Body::RenamePlayer(rename));
         }
     }
 
-    /// A new player. Players who are away are bounded too, since each lives for the grace period: at the bound the one
-    /// who is away for the longest time goes, so that those who are here get in.
-    fn open_session(&mut self, now: LocalTime, conn: ConnId, name: Option<PlayerName>) -> Result<PlayerId, Refusal> {
+    /// A new player. Players who are away are bounded too, since each lives for the grace period:
+    /// at the bound the one who is away for the longest time goes, so that those who are here get
+    /// in.
+    fn open_session(
+        &mut self,
+        now: LocalTime,
+        conn: ConnId,
+        name: Option<PlayerName>,
+    ) -> Result<PlayerId, Refusal> {
         if self.players.len() >= 2 * self.config.max_connections {
             let longest_away = self.timers.first_away().ok_or_else(|| {
-                Refusal::new(ErrorCode::TooManyConnections, "the server has all the players that it takes")
+                Refusal::new(
+                    ErrorCode::TooManyConnections,
+                    "the server has all the players that it takes",
+                )
             })?;
             self.end_session(now, longest_away);
         }
@@ -179,7 +222,8 @@ impl Lobby {
     /// The player has no connection; the grace period begins.
     fn send_away(&mut self, now: LocalTime, player: PlayerId) {
         self.players.at_mut(player).conn = None;
-        self.timers.set(Timer::Grace(player), now + self.config.grace);
+        self.timers
+            .set(Timer::Grace(player), now + self.config.grace);
         if let Some(room) = self.players.at(player).room {
             self.mark_roster(now, room);
         }

@@ -1,4 +1,5 @@
-//! The lobby, seen from its clients and hosts: each behaviour as a sentence, then random runs against the invariants.
+//! The lobby, seen from its clients and hosts: each behaviour as a sentence, then random runs
+//! against the invariants.
 
 mod chat;
 mod hosts;

@@ -1,11 +1,13 @@
 //! The rules for what people type: names and chat.
 //!
-//! Text goes in as it came, a value that keeps the rules comes out, or a [`Refusal`] that says which one it breaks.
+//! Text goes in as it came, a value that keeps the rules comes out, or a [`Refusal`] that says
+//! which one it breaks.
 //!
-//! Invariants of every text here: NFC, no white space at its ends, not empty, within its length in characters, nothing
-//! that controls a terminal or turns the direction of the text around it, nothing invisible that could make two names
-//! look the same. Chat may join characters (emoji and Persian need it); names may not.
-//! Source: Unicode Technical Report 36 (security), Annex 15 (normalisation).
+//! Invariants of every text here: NFC, no white space at its ends, not empty, within its length in
+//! characters, nothing that controls a terminal or turns the direction of the text around it,
+//! nothing invisible that could make two names look the same. Chat may join characters (emoji and
+//! Persian need it); names may not. Source: Unicode Technical Report 36 (security), Annex 15
+//! (normalisation).
 
 use std::fmt;
 
@@ -140,8 +142,10 @@ impl Fault {
 }
 
 fn name(what: &str, text: &str, max: usize) -> Result<String, Refusal> {
-    clean(text, max, |c| !is_control(c) && !turns_direction(c) && !is_invisible(c))
-        .map_err(|fault| fault.refuse(ErrorCode::BadName, what, max))
+    clean(text, max, |c| {
+        !is_control(c) && !turns_direction(c) && !is_invisible(c)
+    })
+    .map_err(|fault| fault.refuse(ErrorCode::BadName, what, max))
 }
 
 fn clean(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<String, Fault> {
@@ -168,7 +172,8 @@ fn turns_direction(c: char) -> bool {
     matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
-/// Takes no space, or shows nothing in the space that it takes. (White space is seen; its kinds are one for `NameKey`.)
+/// Takes no space, or shows nothing in the space that it takes. (White space is seen; its kinds are
+/// one for `NameKey`.)
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{00ad}' | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -225,15 +230,25 @@ mod tests {
         ] {
             let refusal = PlayerName::parse(&format!("a{forbidden}b")).expect_err("a refusal");
             assert_eq!(refusal.code, ErrorCode::BadName);
-            assert!(refusal.message.contains(&format!("U+{:04X}", forbidden as u32)), "{}", refusal.message);
+            assert!(
+                refusal
+                    .message
+                    .contains(&format!("U+{:04X}", forbidden as u32)),
+                "{}",
+                refusal.message
+            );
         }
     }
 
     #[test]
     fn names_that_look_the_same_have_the_same_key() {
-        for (one, other) in
-            [("Ann", "aNN"), ("ＡＮＮ", "ann"), ("ÄRGER", "a\u{308}rger"), ("a\u{a0}b", "A B"), ("ﬁn", "FIN")]
-        {
+        for (one, other) in [
+            ("Ann", "aNN"),
+            ("ＡＮＮ", "ann"),
+            ("ÄRGER", "a\u{308}rger"),
+            ("a\u{a0}b", "A B"),
+            ("ﬁn", "FIN"),
+        ] {
             assert_eq!(NameKey::of(one), NameKey::of(other), "{one} {other}");
         }
         assert_ne!(NameKey::of("ann"), NameKey::of("anna"));
@@ -242,43 +257,88 @@ mod tests {
     #[test]
     fn a_suffix_shortens_the_stem_so_that_it_fits() {
         let name = PlayerName::parse(&"ü".repeat(24)).expect("a name");
-        assert_eq!(name.with_suffix("17").as_str(), format!("{}-17", "ü".repeat(21)));
-        assert_eq!(PlayerName::parse("ann").expect("a name").with_suffix("2").as_str(), "ann-2");
+        assert_eq!(
+            name.with_suffix("17").as_str(),
+            format!("{}-17", "ü".repeat(21))
+        );
+        assert_eq!(
+            PlayerName::parse("ann")
+                .expect("a name")
+                .with_suffix("2")
+                .as_str(),
+            "ann-2"
+        );
     }
 
     #[test]
     fn chat_takes_emoji_but_no_lines_and_no_turned_text() {
         let family = "👩\u{200d}👩\u{200d}👧 ❤\u{fe0f}";
-        assert_eq!(ChatText::parse(family).map(ChatText::into_string), Ok(family.to_owned()));
+        assert_eq!(
+            ChatText::parse(family).map(ChatText::into_string),
+            Ok(family.to_owned())
+        );
         assert!(ChatText::parse(&"x".repeat(500)).is_ok());
-        for text in ["", " ", "a\nb", "\u{1b}[2J", "x\u{202e}y", "x\u{200b}y", &"x".repeat(501)] {
-            assert_eq!(ChatText::parse(text).expect_err("a refusal").code, ErrorCode::BadText, "{text:?}");
+        for text in [
+            "",
+            " ",
+            "a\nb",
+            "\u{1b}[2J",
+            "x\u{202e}y",
+            "x\u{200b}y",
+            &"x".repeat(501),
+        ] {
+            assert_eq!(
+                ChatText::parse(text).expect_err("a refusal").code,
+                ErrorCode::BadText,
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn chat_is_normalised() {
-        assert_eq!(ChatText::parse(" cafe\u{301} ").map(ChatText::into_string), Ok("café".to_owned()));
+        assert_eq!(
+            ChatText::parse(" cafe\u{301} ").map(ChatText::into_string),
+            Ok("café".to_owned())
+        );
     }
 
     #[test]
     fn a_room_s_name_has_1_to_32_characters_and_shows_all_that_it_holds() {
-        assert_eq!(RoomName::parse(" den u\u{308}ber alles ").map(|name| name.0), Ok("den über alles".to_owned()));
+        assert_eq!(
+            RoomName::parse(" den u\u{308}ber alles ").map(|name| name.0),
+            Ok("den über alles".to_owned())
+        );
         assert!(RoomName::parse(&"ü".repeat(32)).is_ok());
-        for text in ["", "  ", "a\nb", "a\u{202e}b", "a\u{200b}b", &"x".repeat(33)] {
-            assert_eq!(RoomName::parse(text).expect_err("a refusal").code, ErrorCode::BadName, "{text:?}");
+        for text in [
+            "",
+            "  ",
+            "a\nb",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            &"x".repeat(33),
+        ] {
+            assert_eq!(
+                RoomName::parse(text).expect_err("a refusal").code,
+                ErrorCode::BadName,
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn an_empty_password_is_none_and_no_password_is_shown() {
         assert_eq!(Password::parse(""), Ok(None));
-        let secret = Password::parse("sesame").expect("fine").expect("a password");
+        let secret = Password::parse("sesame")
+            .expect("fine")
+            .expect("a password");
         assert_eq!(format!("{secret:?}"), "Password(..)");
         assert!(Password::parse(&"x".repeat(65)).is_err());
     }
 
     fn parsed(text: &str) -> Result<String, ErrorCode> {
-        PlayerName::parse(text).map(|name| name.as_str().to_owned()).map_err(|refusal| refusal.code)
+        PlayerName::parse(text)
+            .map(|name| name.as_str().to_owned())
+            .map_err(|refusal| refusal.code)
     }
 }

@@ -1,8 +1,8 @@
 //! What is due when: one table for the whole lobby.
 //!
-//! A [`Timer`] is set to a time and comes out of [`Timers::poll_due`] once the time has come, in order of time, then of
-//! the timers themselves. Each timer is set at most once; setting it again moves it.
-//! Cost: logarithmic in the timers that are set.
+//! A [`Timer`] is set to a time and comes out of [`Timers::poll_due`] once the time has come, in
+//! order of time, then of the timers themselves. Each timer is set at most once; setting it again
+//! moves it. Cost: logarithmic in the timers that are set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,8 +97,14 @@ mod tests {
         timers.set(Timer::Hello(ConnId(1)), at(10));
         assert_eq!(timers.next_deadline(), Some(at(10)));
         assert_eq!(timers.poll_due(at(9)), None);
-        assert_eq!(timers.poll_due(at(20)), Some((at(10), Timer::Hello(ConnId(1)))));
-        assert_eq!(timers.poll_due(at(20)), Some((at(10), Timer::Hello(ConnId(2)))));
+        assert_eq!(
+            timers.poll_due(at(20)),
+            Some((at(10), Timer::Hello(ConnId(1))))
+        );
+        assert_eq!(
+            timers.poll_due(at(20)),
+            Some((at(10), Timer::Hello(ConnId(2))))
+        );
         assert_eq!(timers.poll_due(at(20)), None);
         assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::Listing)));
         assert_eq!(timers.next_deadline(), None);

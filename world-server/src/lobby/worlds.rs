@@ -1,27 +1,35 @@
 //! Worlds of several maps: which map a member is on, and the way through a gate.
 //!
-//! What players create, join, see in the list, chat in and leave is one room: the world, which is also its first map. Each other map is a
-//! room too (`Room::zone`), with an id and a host of its own, opened when somebody wants to go there, and closed with the world. Words of hosts
-//! go in (`AtGate`, `Departed`, `Arrived`), orders (`OpenRoom`, `LetGo`, `Admit`, `Stay`) and tickets come out.
+//! What players create, join, see in the list, chat in and leave is one room: the world, which is
+//! also its first map. Each other map is a room too (`Room::zone`), with an id and a host of its
+//! own, opened when somebody wants to go there, and closed with the world. Words of hosts go in
+//! (`AtGate`, `Departed`, `Arrived`), orders (`OpenRoom`, `LetGo`, `Admit`, `Stay`) and tickets
+//! come out.
 //!
-//! A transfer has three steps, and is done in one place: here. `Opening`: a seat on the other map is taken, and the map is opened if it
-//! is not; the avatar plays on. `Leaving`: the room was told to let go. `Arriving`: it has done so, and what the avatar carries is kept here until
-//! the other room has it. Hosts say `Departed` and `Arrived` after what they say of the tick, so that a room which goes on elsewhere has
-//! let go, or admitted; what it was told and has not answered, it is told again (`go_on_with_transfers`).
+//! A transfer has three steps, and is done in one place: here. `Opening`: a seat on the other map
+//! is taken, and the map is opened if it is not; the avatar plays on. `Leaving`: the room was told
+//! to let go. `Arriving`: it has done so, and what the avatar carries is kept here until the other
+//! room has it. Hosts say `Departed` and `Arrived` after what they say of the tick, so that a room
+//! which goes on elsewhere has let go, or admitted; what it was told and has not answered, it is
+//! told again (`go_on_with_transfers`).
 //!
 //! Invariants:
-//! 1. A member is on one map; on the way it has a seat on both. No map has more than its seats, which are counted here: on the first map
-//!    all members who are not elsewhere, on each other map its `Seats`.
-//! 2. What an avatar carries is in a room, or here, never in two rooms and never nowhere: if the other map is lost meanwhile the avatar comes
-//!    back to where it set out.
+//! 1. A member is on one map; on the way it has a seat on both. No map has more than its seats,
+//!    which are counted here: on the first map all members who are not elsewhere, on each other map
+//!    its `Seats`.
+//! 2. What an avatar carries is in a room, or here, never in two rooms and never nowhere: if the
+//!    other map is lost meanwhile the avatar comes back to where it set out.
 //! 3. An order of a transfer has a number that is higher than any before, and may be given twice.
 //!
-//! Bound: one transfer a member, with `MAX_CARRIED_BYTES`; [`MAX_MAPS`] maps. Source: reference 003, section 2.1 (static zones).
+//! Bound: one transfer a member, with `MAX_CARRIED_BYTES`; [`MAX_MAPS`] maps. Source: reference
+//! 003, section 2.1 (static zones).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::control::host::{Admit, Arrived, AtGate, CloseRoom, Departed, LetGo, Stay, world_to_host};
+use ambit_proto::control::host::{
+    Admit, Arrived, AtGate, CloseRoom, Departed, LetGo, Stay, world_to_host,
+};
 use ambit_proto::host::MAX_CARRIED_BYTES;
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::time::LocalTime;
@@ -36,7 +44,8 @@ use super::{Lobby, Output, output};
 
 mod records;
 
-/// Players on one map at most: a room parameter that is the lobby's. As many as the world has, if it is not given.
+/// Players on one map at most: a room parameter that is the lobby's. As many as the world has, if
+/// it is not given.
 pub(super) const MAP_SEATS: &str = "map-seats";
 /// Which map a room is: a parameter that the lobby gives, and nobody else.
 const MAP: &str = "map";
@@ -64,7 +73,8 @@ pub(super) struct World {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     room: RoomId,
-    /// What its tickets' incarnation is ahead of the room's, so that it grows with each change of place.
+    /// What its tickets' incarnation is ahead of the room's, so that it grows with each change of
+    /// place.
     ahead: u32,
 }
 
@@ -105,15 +115,22 @@ impl Room {
 
     /// Players that one map takes.
     pub(super) fn map_seats(&self) -> u32 {
-        let given = self.parameters.get(MAP_SEATS).and_then(|value| value.parse().ok());
+        let given = self
+            .parameters
+            .get(MAP_SEATS)
+            .and_then(|value| value.parse().ok());
         given.unwrap_or(u32::MAX).min(self.seats.capacity())
     }
 
     /// Players on this map, those on the way from it and to it included.
     pub(super) fn crowd(&self) -> u32 {
-        let World { places, transfers, .. } = &self.world;
+        let World {
+            places, transfers, ..
+        } = &self.world;
         let elsewhere = places.iter().filter(|(player, place)| {
-            let passes = transfers.get(player).is_some_and(|transfer| [transfer.from, transfer.to].contains(&self.id));
+            let passes = transfers
+                .get(player)
+                .is_some_and(|transfer| [transfer.from, transfer.to].contains(&self.id));
             place.room != self.id && !passes
         });
         self.seats.taken() - elsewhere.count() as u32
@@ -121,13 +138,21 @@ impl Room {
 
     /// What is to be placed.
     pub(super) fn wish(&self) -> Wish<'_> {
-        Wish { game: &self.game, players: self.crowd(), world: self.world_id(), map: self.map() }
+        Wish {
+            game: &self.game,
+            players: self.crowd(),
+            world: self.world_id(),
+            map: self.map(),
+        }
     }
 
     /// What the game is to know; which map it is, beside what the world was created with.
     pub(super) fn parameters_of_map(&self) -> BTreeMap<String, String> {
         let map = self.zone.map(|zone| (MAP.to_owned(), zone.map.to_string()));
-        parameters_of_game(&self.parameters).into_iter().chain(map).collect()
+        parameters_of_game(&self.parameters)
+            .into_iter()
+            .chain(map)
+            .collect()
     }
 }
 
@@ -136,7 +161,13 @@ impl Lobby {
     /// A player stands in a gate: takes a seat on the other map, or says why not.
     pub(super) fn at_gate(&mut self, now: LocalTime, host: HostId, wish: &AtGate) {
         let (id, player) = (RoomId(wish.room), PlayerId(wish.player));
-        let Some(room) = self.rooms.get(id).filter(|room| room.phase == Phase::Running { host }) else { return };
+        let Some(room) = self
+            .rooms
+            .get(id)
+            .filter(|room| room.phase == Phase::Running { host })
+        else {
+            return;
+        };
         let world = room.world_id();
         if !self.is_on(player, id) {
             // Whose departure that room does not remember.
@@ -161,19 +192,38 @@ impl Lobby {
     /// A player has left by a gate, or stays after all.
     pub(super) fn departed(&mut self, now: LocalTime, host: HostId, departed: Departed) {
         let (id, player) = (RoomId(departed.room), PlayerId(departed.player));
-        let Some(room) = self.rooms.get(id).filter(|room| room.hosted_by() == Some(host)) else { return };
+        let Some(room) = self
+            .rooms
+            .get(id)
+            .filter(|room| room.hosted_by() == Some(host))
+        else {
+            return;
+        };
         let world = room.world_id();
-        let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) else { return };
-        if (transfer.number, transfer.from, &transfer.step) != (departed.number, id, &Step::Leaving) {
+        let Some(transfer) = self.rooms.at(world).world.transfers.get(&player) else {
+            return;
+        };
+        if (transfer.number, transfer.from, &transfer.step) != (departed.number, id, &Step::Leaving)
+        {
             return;
         }
-        let Some(carried) = departed.carried else { return self.call_off(world, player) };
+        let Some(carried) = departed.carried else {
+            return self.call_off(world, player);
+        };
         if carried.len() > MAX_CARRIED_BYTES {
-            let message = format!("the game carries {} bytes, at most {MAX_CARRIED_BYTES} are possible", carried.len());
+            let message = format!(
+                "the game carries {} bytes, at most {MAX_CARRIED_BYTES} are possible",
+                carried.len()
+            );
             return self.put_out(now, player, Refusal::new(ErrorCode::ServerError, message));
         }
-        let incarnation = self.place_of(world, player).map_or(0, |(_, incarnation)| incarnation);
-        self.transfer(world, player).step = Step::Arriving { carried, incarnation };
+        let incarnation = self
+            .place_of(world, player)
+            .map_or(0, |(_, incarnation)| incarnation);
+        self.transfer(world, player).step = Step::Arriving {
+            carried,
+            incarnation,
+        };
         self.renumber_if_turned_back(world, player);
         // Its tickets for that map are void.
         self.remove_from_game(player, id, ErrorCode::ErrorUnspecified);
@@ -183,11 +233,22 @@ impl Lobby {
     /// A player is on the other map.
     pub(super) fn arrived(&mut self, now: LocalTime, host: HostId, arrived: &Arrived) {
         let (id, player) = (RoomId(arrived.room), PlayerId(arrived.player));
-        let Some(room) = self.rooms.get(id).filter(|room| room.hosted_by() == Some(host)) else { return };
+        let Some(room) = self
+            .rooms
+            .get(id)
+            .filter(|room| room.hosted_by() == Some(host))
+        else {
+            return;
+        };
         let (world, here) = (room.world_id(), room.incarnation);
         let known = &mut self.rooms.at_mut(world).world;
-        let Some(Transfer { number, from, to, step: Step::Arriving { incarnation, .. }, .. }) =
-            known.transfers.get(&player)
+        let Some(Transfer {
+            number,
+            from,
+            to,
+            step: Step::Arriving { incarnation, .. },
+            ..
+        }) = known.transfers.get(&player)
         else {
             return;
         };
@@ -207,49 +268,85 @@ impl Lobby {
 
 /// Where members are.
 impl Lobby {
-    /// The room that a member's avatar is in, and the incarnation that its tickets name; none on the way.
+    /// The room that a member's avatar is in, and the incarnation that its tickets name; none on
+    /// the way.
     pub(super) fn place_of(&self, world: RoomId, player: PlayerId) -> Option<(RoomId, u32)> {
         let known = &self.rooms.at(world).world;
-        if known.transfers.get(&player).is_some_and(|transfer| matches!(transfer.step, Step::Arriving { .. })) {
+        if known
+            .transfers
+            .get(&player)
+            .is_some_and(|transfer| matches!(transfer.step, Step::Arriving { .. }))
+        {
             return None;
         }
-        let place = known.places.get(&player).copied().unwrap_or(Place { room: world, ahead: 0 });
-        Some((place.room, self.rooms.at(place.room).incarnation + place.ahead))
+        let place = known.places.get(&player).copied().unwrap_or(Place {
+            room: world,
+            ahead: 0,
+        });
+        Some((
+            place.room,
+            self.rooms.at(place.room).incarnation + place.ahead,
+        ))
     }
 
     /// Whether a host may speak of the player as of one in that room: there, or admitted there.
     pub(super) fn is_on(&self, player: PlayerId, id: RoomId) -> bool {
-        let Some(world) = self.rooms.get(id).map(Room::world_id) else { return false };
+        let Some(world) = self.rooms.get(id).map(Room::world_id) else {
+            return false;
+        };
         if !self.rooms.at(world).seats.contains(player) {
             return false;
         }
         match self.place_of(world, player) {
             Some((place, _)) => place == id,
-            None => self.rooms.at(world).world.transfers.get(&player).is_some_and(|transfer| transfer.to == id),
+            None => self
+                .rooms
+                .at(world)
+                .world
+                .transfers
+                .get(&player)
+                .is_some_and(|transfer| transfer.to == id),
         }
     }
 
     /// The members whose avatars are on that map.
     pub(super) fn who_is_on(&self, id: RoomId) -> Vec<PlayerId> {
-        self.rooms.at(id).seats.players().filter(|player| self.is_on(*player, id)).collect()
+        self.rooms
+            .at(id)
+            .seats
+            .players()
+            .filter(|player| self.is_on(*player, id))
+            .collect()
     }
 
     /// The hosts that know a member, and by which room.
     pub(super) fn hosts_of(&self, world: RoomId, player: PlayerId) -> Vec<(RoomId, HostId)> {
         let rooms = self.rooms_of(world, player).into_iter();
-        rooms.filter_map(|id| self.host_that_hears(id).map(|host| (id, host))).collect()
+        rooms
+            .filter_map(|id| self.host_that_hears(id).map(|host| (id, host)))
+            .collect()
     }
 
     /// The rooms that a member is in, was in or is about to be in.
     fn rooms_of(&self, world: RoomId, player: PlayerId) -> BTreeSet<RoomId> {
-        let World { places, transfers, .. } = &self.rooms.at(world).world;
+        let World {
+            places, transfers, ..
+        } = &self.rooms.at(world).world;
         let place = places.get(&player).map_or(world, |place| place.room);
-        let transfer = transfers.get(&player).map(|transfer| [transfer.from, transfer.to]);
+        let transfer = transfers
+            .get(&player)
+            .map(|transfer| [transfer.from, transfer.to]);
         transfer.into_iter().flatten().chain([place]).collect()
     }
 
     /// A member leaves the world: its seats on other maps than the first are free.
-    pub(super) fn leave_maps(&mut self, now: LocalTime, player: PlayerId, world: RoomId, reason: ErrorCode) {
+    pub(super) fn leave_maps(
+        &mut self,
+        now: LocalTime,
+        player: PlayerId,
+        world: RoomId,
+        reason: ErrorCode,
+    ) {
         for id in self.rooms_of(world, player) {
             if id != world && self.rooms.get(id).is_some() {
                 self.rooms.at_mut(id).note_departure(now, player);
@@ -268,14 +365,18 @@ impl Lobby {
         if room.crowd() < room.map_seats() || room.seats.taken() >= room.seats.capacity() {
             return Ok(()); // What is wrong with the room itself is said elsewhere.
         }
-        let message = format!("all {} seats of the first map of room {world} are taken; try again", room.map_seats());
+        let message = format!(
+            "all {} seats of the first map of room {world} are taken; try again",
+            room.map_seats()
+        );
         Err(Refusal::new(ErrorCode::RoomFull, message))
     }
 }
 
 /// The way through a gate.
 impl Lobby {
-    /// Takes a seat on the map that a gate of `from` leads to, and has that map opened if it is not.
+    /// Takes a seat on the map that a gate of `from` leads to, and has that map opened if it is
+    /// not.
     fn seat_beyond(
         &mut self,
         now: LocalTime,
@@ -284,12 +385,15 @@ impl Lobby {
         from: RoomId,
         map: u32,
     ) -> Result<RoomId, Refusal> {
-        let closed = |why: String| Refusal::new(ErrorCode::Blocked, format!("this gate is closed: {why}"));
+        let closed =
+            |why: String| Refusal::new(ErrorCode::Blocked, format!("this gate is closed: {why}"));
         if self.draining {
             return Err(closed("the server is shutting down".to_owned()));
         }
         if map >= MAX_MAPS || self.rooms.at(from).map() == map {
-            return Err(closed(format!("it leads to map {map}, where no gate of this map can lead")));
+            return Err(closed(format!(
+                "it leads to map {map}, where no gate of this map can lead"
+            )));
         }
         let to = match map {
             0 => world,
@@ -300,19 +404,26 @@ impl Lobby {
         };
         let room = self.rooms.at_mut(to);
         if room.crowd() >= room.map_seats() {
-            let message =
-                format!("all {} seats of map {map} are taken; step out of the gate and try again", room.map_seats());
+            let message = format!(
+                "all {} seats of map {map} are taken; step out of the gate and try again",
+                room.map_seats()
+            );
             return Err(Refusal::new(ErrorCode::RoomFull, message));
         }
         if room.zone.is_some() {
-            room.seats.take(player).expect("less than the seats are taken");
+            room.seats
+                .take(player)
+                .expect("less than the seats are taken");
         }
         Ok(to)
     }
 
     fn open_map(&mut self, now: LocalTime, world: RoomId, map: u32) -> Result<RoomId, Refusal> {
         if self.rooms.len() >= self.config.max_rooms {
-            let message = format!("this gate is closed: the server has its {} rooms", self.config.max_rooms);
+            let message = format!(
+                "this gate is closed: the server has its {} rooms",
+                self.config.max_rooms
+            );
             return Err(Refusal::new(ErrorCode::TooManyRooms, message));
         }
         self.check_directory()?;
@@ -323,12 +434,22 @@ impl Lobby {
             return Err(Refusal::new(ErrorCode::NoHostAvailable, message));
         };
         self.rooms.at_mut(world).world.maps.insert(map, id);
-        self.rooms.at_mut(id).phase = Phase::Opening { host, starter: None };
+        self.rooms.at_mut(id).phase = Phase::Opening {
+            host,
+            starter: None,
+        };
         self.order_open(now, id, host, None);
         Ok(id)
     }
 
-    fn set_out(&mut self, world: RoomId, player: PlayerId, from: RoomId, to: RoomId, wish: &AtGate) {
+    fn set_out(
+        &mut self,
+        world: RoomId,
+        player: PlayerId,
+        from: RoomId,
+        to: RoomId,
+        wish: &AtGate,
+    ) {
         self.counters.transfers += 1;
         let transfer = Transfer {
             number: self.counters.transfers,
@@ -339,7 +460,10 @@ impl Lobby {
             step: Step::Opening,
         };
         let known = &mut self.rooms.at_mut(world).world;
-        known.places.entry(player).or_insert(Place { room: world, ahead: 0 });
+        known.places.entry(player).or_insert(Place {
+            room: world,
+            ahead: 0,
+        });
         known.transfers.insert(player, transfer);
         if matches!(self.rooms.at(to).phase, Phase::Running { .. }) {
             self.order_let_go(world, player);
@@ -364,21 +488,33 @@ impl Lobby {
 
     /// A transfer will not be: the player stays where it is.
     fn call_off(&mut self, world: RoomId, player: PlayerId) {
-        let Some(transfer) = self.rooms.at_mut(world).world.transfers.remove(&player) else { return };
+        let Some(transfer) = self.rooms.at_mut(world).world.transfers.remove(&player) else {
+            return;
+        };
         if transfer.to != transfer.from {
             self.free_map_seat(transfer.to, player);
         }
     }
 
-    /// A map of a world is gone, and the world goes on. Who was on it is in the lobby, with the reason; who was on the way to it stays, or comes
-    /// back.
+    /// A map of a world is gone, and the world goes on. Who was on it is in the lobby, with the
+    /// reason; who was on the way to it stays, or comes back.
     pub(super) fn lose_map(&mut self, now: LocalTime, id: RoomId, why: &Refusal) {
         let on_it = self.who_is_on(id);
-        let Some(room) = self.rooms.at(id).zone else { return };
+        let Some(room) = self.rooms.at(id).zone else {
+            return;
+        };
         let lost = self.forget_map(id);
         self.rooms.at_mut(room.world).world.maps.remove(&room.map);
         for player in lost.seats.players() {
-            let Some(transfer) = self.rooms.at_mut(room.world).world.transfers.get_mut(&player) else { continue };
+            let Some(transfer) = self
+                .rooms
+                .at_mut(room.world)
+                .world
+                .transfers
+                .get_mut(&player)
+            else {
+                continue;
+            };
             if transfer.to != id {
                 continue;
             }
@@ -386,7 +522,8 @@ impl Lobby {
                 Step::Opening => {
                     let from = transfer.from;
                     self.call_off(room.world, player);
-                    // Whose host died before it was open is not refused: the wish is said again, and another host opens the map.
+                    // Whose host died before it was open is not refused: the wish is said again,
+                    // and another host opens the map.
                     if why.code != ErrorCode::HostDied {
                         self.order_stay(from, player);
                         self.tell(player, output::error(why.clone()));
@@ -399,8 +536,15 @@ impl Lobby {
                 }
             }
         }
-        for player in on_it.into_iter().chain(self.homeless_in(room.world)).collect::<BTreeSet<_>>() {
-            let still_there = self.rooms.get(room.world).is_some_and(|world| world.seats.contains(player));
+        for player in on_it
+            .into_iter()
+            .chain(self.homeless_in(room.world))
+            .collect::<BTreeSet<_>>()
+        {
+            let still_there = self
+                .rooms
+                .get(room.world)
+                .is_some_and(|world| world.seats.contains(player));
             let is_safe = still_there && self.is_safe(room.world, player);
             if still_there && !is_safe {
                 self.put_out(now, player, why.clone());
@@ -430,13 +574,21 @@ impl Lobby {
     /// Members whose avatar is in no room that there is, and on the way to none.
     fn homeless_in(&self, world: RoomId) -> Vec<PlayerId> {
         let places = self.rooms.at(world).world.places.keys().copied();
-        places.filter(|player| !self.is_safe(world, *player)).collect()
+        places
+            .filter(|player| !self.is_safe(world, *player))
+            .collect()
     }
 
     fn is_safe(&self, world: RoomId, player: PlayerId) -> bool {
-        let World { places, transfers, .. } = &self.rooms.at(world).world;
+        let World {
+            places, transfers, ..
+        } = &self.rooms.at(world).world;
         let room = match transfers.get(&player) {
-            Some(Transfer { to, step: Step::Arriving { .. }, .. }) => *to,
+            Some(Transfer {
+                to,
+                step: Step::Arriving { .. },
+                ..
+            }) => *to,
             _ => places.get(&player).map_or(world, |place| place.room),
         };
         self.rooms.get(room).is_some()
@@ -446,8 +598,12 @@ impl Lobby {
     pub(super) fn close_maps(&mut self, world: &Room, reason: ErrorCode) {
         for &id in world.world.maps.values() {
             if let Some(host) = self.host_that_hears(id) {
-                let close = CloseRoom { room: id.0, reason: reason.into() };
-                self.outbox.host(host, world_to_host::Body::CloseRoom(close));
+                let close = CloseRoom {
+                    room: id.0,
+                    reason: reason.into(),
+                };
+                self.outbox
+                    .host(host, world_to_host::Body::CloseRoom(close));
             }
             self.forget_map(id);
         }
@@ -457,7 +613,9 @@ impl Lobby {
         self.pool_changed = true;
         self.timers.cancel(Timer::Opening(id));
         self.outbox.push(Output::Forget { room: id });
-        self.rooms.remove(id).expect("a world knows maps that there are")
+        self.rooms
+            .remove(id)
+            .expect("a world knows maps that there are")
     }
 
     /// The first map counts by who is elsewhere.
@@ -468,39 +626,70 @@ impl Lobby {
     }
 
     fn transfer(&mut self, world: RoomId, player: PlayerId) -> &mut Transfer {
-        self.rooms.at_mut(world).world.transfers.get_mut(&player).expect("a transfer that is under way")
+        self.rooms
+            .at_mut(world)
+            .world
+            .transfers
+            .get_mut(&player)
+            .expect("a transfer that is under way")
     }
 
     fn order_let_go(&mut self, world: RoomId, player: PlayerId) {
         let transfer = self.transfer(world, player);
         transfer.step = Step::Leaving;
         let (from, number) = (transfer.from, transfer.number);
-        self.order(from, world_to_host::Body::LetGo(LetGo { room: from.0, player: player.0, number }));
+        self.order(
+            from,
+            world_to_host::Body::LetGo(LetGo {
+                room: from.0,
+                player: player.0,
+                number,
+            }),
+        );
     }
 
     fn order_admit(&mut self, world: RoomId, player: PlayerId) {
         let name = self.players.at(player).name().as_str().to_owned();
         let transfer = self.transfer(world, player);
-        let Step::Arriving { carried, .. } = &transfer.step else { return };
+        let Step::Arriving { carried, .. } = &transfer.step else {
+            return;
+        };
         let (to, (x, y)) = (transfer.to, transfer.at);
-        let admit =
-            Admit { room: to.0, player: player.0, number: transfer.number, name, x, y, carried: carried.clone() };
+        let admit = Admit {
+            room: to.0,
+            player: player.0,
+            number: transfer.number,
+            name,
+            x,
+            y,
+            carried: carried.clone(),
+        };
         self.order(to, world_to_host::Body::Admit(admit));
     }
 
     fn order_stay(&mut self, id: RoomId, player: PlayerId) {
-        self.order(id, world_to_host::Body::Stay(Stay { room: id.0, player: player.0 }));
+        self.order(
+            id,
+            world_to_host::Body::Stay(Stay {
+                room: id.0,
+                player: player.0,
+            }),
+        );
     }
 
     /// Tells the host of a room that runs; one that is about to run is told then.
     fn order(&mut self, id: RoomId, body: world_to_host::Body) {
-        let runs = matches!(self.rooms.get(id).map(|room| room.phase), Some(Phase::Running { .. }));
+        let runs = matches!(
+            self.rooms.get(id).map(|room| room.phase),
+            Some(Phase::Running { .. })
+        );
         if let Some(host) = self.host_that_hears(id).filter(|_| runs) {
             self.outbox.host(host, body);
         }
     }
 
-    /// The host of a room, unless it is gone and its rooms are about to be looked after, or it has yet to come back.
+    /// The host of a room, unless it is gone and its rooms are about to be looked after, or it has
+    /// yet to come back.
     pub(super) fn host_that_hears(&self, id: RoomId) -> Option<HostId> {
         let host = self.rooms.get(id)?.hosted_by()?;
         (self.hosts.get(host).is_some() && !self.hosts.is_absent(host)).then_some(host)
@@ -512,25 +701,48 @@ impl Lobby {
 impl Lobby {
     /// That each member of a world is where its seats say, and that no map has too many.
     pub(super) fn check_world(&self, world: &Room, context: &str) {
-        assert!(world.crowd() <= world.map_seats(), "{context}: an oversold first map");
+        assert!(
+            world.crowd() <= world.map_seats(),
+            "{context}: an oversold first map"
+        );
         for player in world.seats.players() {
-            assert!(self.is_safe(world.id, player), "{context}: {player} is nowhere");
+            assert!(
+                self.is_safe(world.id, player),
+                "{context}: {player} is nowhere"
+            );
             let rooms = self.rooms_of(world.id, player);
             for (map, id) in &world.world.maps {
-                let room = self.rooms.get(*id).expect("a world knows maps that there are");
+                let room = self
+                    .rooms
+                    .get(*id)
+                    .expect("a world knows maps that there are");
                 assert_eq!((room.map(), room.world_id()), (*map, world.id), "{context}");
-                assert_eq!(room.seats.contains(player), rooms.contains(id), "{context}: a seat of {player} on {map}");
+                assert_eq!(
+                    room.seats.contains(player),
+                    rooms.contains(id),
+                    "{context}: a seat of {player} on {map}"
+                );
             }
         }
-        let World { places, transfers, .. } = &world.world;
-        assert!(places.keys().chain(transfers.keys()).all(|player| world.seats.contains(*player)), "{context}");
+        let World {
+            places, transfers, ..
+        } = &world.world;
+        assert!(
+            places
+                .keys()
+                .chain(transfers.keys())
+                .all(|player| world.seats.contains(*player)),
+            "{context}"
+        );
     }
 }
 
 /// Whether the world's parameters are such as the lobby can do.
 pub(super) fn check_map_seats(parameters: &BTreeMap<String, String>) -> Result<(), String> {
     if parameters.contains_key(MAP) {
-        return Err(format!("{MAP}= is the server's own: a world begins with its first map"));
+        return Err(format!(
+            "{MAP}= is the server's own: a world begins with its first map"
+        ));
     }
     match parameters.get(MAP_SEATS) {
         Some(value) if !value.parse::<u32>().is_ok_and(|seats| seats > 0) => Err(format!(

@@ -1,4 +1,5 @@
-//! What a server is made of, from its first socket to the last; and the way of each connection to its part.
+//! What a server is made of, from its first socket to the last; and the way of each connection to
+//! its part.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -88,11 +89,16 @@ impl Parts {
             hosts: config.hosts,
         };
         if config.hosts != Hosts::Cluster && !config.nats.is_empty() {
-            tracing::warn!("`--nats` is for `--hosts cluster`: this server shares nothing with others");
+            tracing::warn!(
+                "`--nats` is for `--hosts cluster`: this server shares nothing with others"
+            );
         }
         let mut hosts = JoinSet::new();
-        let (hosts_stop, member_stop, http_stop) =
-            (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
+        let (hosts_stop, member_stop, http_stop) = (
+            CancellationToken::new(),
+            CancellationToken::new(),
+            CancellationToken::new(),
+        );
         let (role, mut roles) = watch::channel(Role::Seeking);
         let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
         if config.hosts == Hosts::Cluster {
@@ -100,9 +106,24 @@ impl Parts {
             member = Some(tokio::spawn(part.run(member_stop.clone())));
         } else {
             let (children, wanted) = watch::channel(config.children().min);
-            let (world, ended) =
-                start_lobby(config, &registry, &lobby_thread()?, Clock::start(), Some(children), None)?;
-            embedded = start_hosts(config, registry, &addresses, &world, wanted, &mut hosts, &hosts_stop).await?;
+            let (world, ended) = start_lobby(
+                config,
+                &registry,
+                &lobby_thread()?,
+                Clock::start(),
+                Some(children),
+                None,
+            )?;
+            embedded = start_hosts(
+                config,
+                registry,
+                &addresses,
+                &world,
+                wanted,
+                &mut hosts,
+                &hosts_stop,
+            )
+            .await?;
             lobby_ended = Some(ended);
             role.send_replace(Role::Leading { world, epoch: 0 });
         }
@@ -116,18 +137,30 @@ impl Parts {
                 certificate_sha256: addresses.fingerprint.0.to_vec(),
             },
             followers: Followers::default(),
-            sessions: Arbiter::try_new().context("cannot start a thread for sessions")?.handle(),
+            sessions: Arbiter::try_new()
+                .context("cannot start a thread for sessions")?
+                .handle(),
             slow_readers: Arc::clone(&slow_readers),
             embedded,
             host_key: config.host_key.clone(),
             host_silence: config.host_silence,
             host_greetings: Places::new(HOST_GREETINGS, HOST_GREETINGS / 2),
         };
-        tokio::spawn(accept(endpoint.clone(), Arc::clone(&door), move |connection, alpn| {
-            entry.clone().serve(connection, alpn)
-        }));
+        tokio::spawn(accept(
+            endpoint.clone(),
+            Arc::clone(&door),
+            move |connection, alpn| entry.clone().serve(connection, alpn),
+        ));
         if let Some((listener, _)) = http {
-            serve_http(Admin { roles: roles.clone(), door, slow_readers }, listener, &http_stop);
+            serve_http(
+                Admin {
+                    roles: roles.clone(),
+                    door,
+                    slow_readers,
+                },
+                listener,
+                &http_stop,
+            );
         }
         // In a cluster the others may have to be waited for, or NATS.
         if roles.wait_for(Role::is_settled).await.is_err()
@@ -135,13 +168,24 @@ impl Parts {
         {
             member.await??;
         }
-        Ok(Self { addresses, endpoint, roles, lobby_ended, member, member_stop, hosts, hosts_stop, http_stop })
+        Ok(Self {
+            addresses,
+            endpoint,
+            roles,
+            lobby_ended,
+            member,
+            member_stop,
+            hosts,
+            hosts_stop,
+            http_stop,
+        })
     }
 
-    /// Waits for what must not happen while the server is in service: nothing could go on without these. (Children are
-    /// replaced by the tasks that keep them.)
+    /// Waits for what must not happen while the server is in service: nothing could go on without
+    /// these. (Children are replaced by the tasks that keep them.)
     pub(super) async fn broken(&mut self) -> anyhow::Error {
-        let crashed = |what: &str| anyhow::anyhow!("{what} has crashed; this is a fault of the server");
+        let crashed =
+            |what: &str| anyhow::anyhow!("{what} has crashed; this is a fault of the server");
         tokio::select! {
             () = until_dropped(self.lobby_ended.as_mut()) => crashed("the lobby"),
             Some(_) = self.hosts.join_next() => crashed("the host of the rooms"),
@@ -152,8 +196,8 @@ impl Parts {
         }
     }
 
-    /// Players are told, hosts end, then everything else. Each part has its time; who needs longer is cut off. In a cluster everybody is
-    /// sent to the other servers instead.
+    /// Players are told, hosts end, then everything else. Each part has its time; who needs longer
+    /// is cut off. In a cluster everybody is sent to the other servers instead.
     pub(super) async fn drain(mut self) {
         self.hosts_stop.cancel();
         self.member_stop.cancel();
@@ -180,8 +224,13 @@ impl Parts {
             // Clients of an embedded host read their last messages, and close their connections.
             let _ = tokio::time::timeout(IDLE_WITHIN, self.endpoint.wait_idle()).await;
         }
-        let why = if last == ErrorCode::Draining { codes::name(last) } else { String::new() };
-        self.endpoint.close(VarInt::from_u32(last as u32), why.as_bytes());
+        let why = if last == ErrorCode::Draining {
+            codes::name(last)
+        } else {
+            String::new()
+        };
+        self.endpoint
+            .close(VarInt::from_u32(last as u32), why.as_bytes());
         let _ = tokio::time::timeout(CLOSE_WITHIN, self.endpoint.wait_idle()).await;
         tracing::info!("the server has ended");
     }
@@ -242,29 +291,50 @@ impl Entry {
             let _ = tokio::time::timeout(ROLE_WITHIN, self.roles.wait_for(Role::is_settled)).await;
         }
         let role = self.roles.borrow().clone();
-        let close = |code: ErrorCode, why: &str| connection.close(VarInt::from_u32(code as u32), why.as_bytes());
+        let close = |code: ErrorCode, why: &str| {
+            connection.close(VarInt::from_u32(code as u32), why.as_bytes())
+        };
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, Role::Leading { world, .. }, ..) => {
                 let slow_readers = self.slow_readers;
                 let line = ClientLine::Direct(connection);
-                Session::start_in_arbiter(&self.sessions, move |_| Session::new(line, world, slow_readers));
+                Session::start_in_arbiter(&self.sessions, move |_| {
+                    Session::new(line, world, slow_readers)
+                });
             }
             (ALPN_WORLD, Role::Following { link, .. }, ..) => relay(connection, link).await,
             (ALPN_WORLD, Role::Seeking, ..) => {
-                close(ErrorCode::TryAgain, "the servers are about to agree on who leads; connect again");
+                close(
+                    ErrorCode::TryAgain,
+                    "the servers are about to agree on who leads; connect again",
+                );
             }
             (ALPN_GAME, _, Some(host), _) => host.serve(connection).await,
             (ALPN_HOST, Role::Leading { world, .. }, _, Some(key)) => {
                 match self.host_greetings.take(connection.remote_address().ip()) {
-                    Ok(place) => remote::serve(connection, key, self.host_silence, world, place).await,
-                    Err(_) => close(ErrorCode::TooManyConnections, "too many hosts are about to show their keys"),
+                    Ok(place) => {
+                        remote::serve(connection, key, self.host_silence, world, place).await
+                    }
+                    Err(_) => close(
+                        ErrorCode::TooManyConnections,
+                        "too many hosts are about to show their keys",
+                    ),
                 }
             }
             // The reason is for a program: where to call.
-            (ALPN_HOST, Role::Following { address, .. }, ..) => close(ErrorCode::TryAgain, &address),
+            (ALPN_HOST, Role::Following { address, .. }, ..) => {
+                close(ErrorCode::TryAgain, &address)
+            }
             (ALPN_PEER, Role::Leading { world, epoch }, _, Some(key)) => {
-                let desk = Reception { own: self.own, key, epoch, world, followers: self.followers };
-                desk.serve(connection, self.sessions, self.slow_readers).await;
+                let desk = Reception {
+                    own: self.own,
+                    key,
+                    epoch,
+                    world,
+                    followers: self.followers,
+                };
+                desk.serve(connection, self.sessions, self.slow_readers)
+                    .await;
             }
             (ALPN_HOST | ALPN_PEER, ..) => close(ErrorCode::TryAgain, ""),
             // The handshake refuses what is not spoken here.
@@ -290,19 +360,34 @@ async fn cluster_member(
         );
     }
     let Some(key) = config.host_key.clone() else {
-        bail!("`--hosts cluster` needs `--host-key`: what the servers and the hosts of the cluster show each other");
+        bail!(
+            "`--hosts cluster` needs `--host-key`: what the servers and the hosts of the cluster show each other"
+        );
     };
     let mut process = [0; 16];
-    SystemRandom::new().fill(&mut process).map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    SystemRandom::new()
+        .fill(&mut process)
+        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
     let (clock, epoch_unix) = Clock::start();
-    let (lobby_config, lobby_registry, arbiter) = (config.clone(), registry.clone(), lobby_thread()?);
+    let (lobby_config, lobby_registry, arbiter) =
+        (config.clone(), registry.clone(), lobby_thread()?);
     let start_lobby = move |desk: Arc<Desk>, records: Directory| {
-        start_lobby(&lobby_config, &lobby_registry, &arbiter, (clock, epoch_unix), None, Some((desk, records)))
+        start_lobby(
+            &lobby_config,
+            &lobby_registry,
+            &arbiter,
+            (clock, epoch_unix),
+            None,
+            Some((desk, records)),
+        )
     };
     Ok(Member {
         store: Store::connect(&config.nats).await?,
         process,
-        address: config.peer_address.clone().unwrap_or_else(|| advertised(config, addresses)),
+        address: config
+            .peer_address
+            .clone()
+            .unwrap_or_else(|| advertised(config, addresses)),
         public_address: advertised(config, addresses),
         fingerprint: addresses.fingerprint,
         key,
@@ -314,7 +399,9 @@ async fn cluster_member(
 
 /// Has to be called on a thread of the actix system.
 fn lobby_thread() -> anyhow::Result<ArbiterHandle> {
-    Ok(Arbiter::try_new().context("cannot start the lobby's thread")?.handle())
+    Ok(Arbiter::try_new()
+        .context("cannot start the lobby's thread")?
+        .handle())
 }
 
 /// Where players find this server.
@@ -332,12 +419,24 @@ fn start_lobby(
     directory: Option<(Arc<Desk>, Directory)>,
 ) -> anyhow::Result<(Addr<WorldServer>, Ended)> {
     let mut seed = [0; 32];
-    SystemRandom::new().fill(&mut seed).map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
+    SystemRandom::new()
+        .fill(&mut seed)
+        .map_err(|_| anyhow::anyhow!("the system gives no random bytes"))?;
     let signer = TicketSigner::from_seed(&seed);
     let games = registry.games().map(game_info).collect();
     let checker = registry.clone();
-    let check = move |game: &str, parameters: &_| checker.check(game, parameters).map_err(|error| error.to_string());
-    let mut lobby = Lobby::new(config.lobby(epoch_unix), games, Box::new(check), Box::new(random_bytes()), signer);
+    let check = move |game: &str, parameters: &_| {
+        checker
+            .check(game, parameters)
+            .map_err(|error| error.to_string())
+    };
+    let mut lobby = Lobby::new(
+        config.lobby(epoch_unix),
+        games,
+        Box::new(check),
+        Box::new(random_bytes()),
+        signer,
+    );
     let mut desk = None;
     if let Some((at, records)) = directory {
         let records = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
@@ -345,7 +444,10 @@ fn start_lobby(
         desk = Some(at);
     }
     let (lifeline, ended) = oneshot::channel();
-    let (record, children) = (config.record.clone(), children.unwrap_or_else(|| watch::Sender::new(0)));
+    let (record, children) = (
+        config.record.clone(),
+        children.unwrap_or_else(|| watch::Sender::new(0)),
+    );
     let world = WorldServer::start_in_arbiter(arbiter, move |_| {
         WorldServer::new(lobby, clock, children, desk, record, lifeline)
     });
@@ -365,7 +467,9 @@ fn random_bytes() -> impl FnMut() -> [u8; 16] + Send {
     let random = SystemRandom::new();
     move || {
         let mut bytes = [0; 16];
-        random.fill(&mut bytes).expect("the system has given random bytes before");
+        random
+            .fill(&mut bytes)
+            .expect("the system has given random bytes before");
         bytes
     }
 }
@@ -401,8 +505,13 @@ async fn start_hosts(
         Hosts::Cluster => Ok(None),
         Hosts::Process { min, .. } => {
             let (ready, mut starts) = mpsc::channel(usize::from(min));
-            let nursery =
-                Nursery { arguments: child_arguments(config), world: world.clone(), ready, wanted, stop: stop.clone() };
+            let nursery = Nursery {
+                arguments: child_arguments(config),
+                world: world.clone(),
+                ready,
+                wanted,
+                stop: stop.clone(),
+            };
             tasks.spawn(nursery.keep());
             let all_ready = async {
                 for _ in 0..min {
@@ -425,7 +534,10 @@ fn child_arguments(config: &Config) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
     add("--world", "stdio".into());
-    add("--listen", SocketAddr::new(config.listen.ip(), 0).to_string().into());
+    add(
+        "--listen",
+        SocketAddr::new(config.listen.ip(), 0).to_string().into(),
+    );
     add("--capacity", config.host_capacity.to_string().into());
     if let Some(Advertise { ip, .. }) = config.advertise {
         add("--advertise", ip.to_string().into());

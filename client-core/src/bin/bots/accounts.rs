@@ -1,7 +1,8 @@
 //! What of a bot's commands was confirmed, and whether the game has it.
 //!
-//! Confirmed numbers go in, and what the host says of commands when it is asked later; what was confirmed and is not there is *lost*. To go
-//! somewhere is out of date once a newer wish to go was heard: such a command is there if a newer one is.
+//! Confirmed numbers go in, and what the host says of commands when it is asked later; what was
+//! confirmed and is not there is *lost*. To go somewhere is out of date once a newer wish to go was
+//! heard: such a command is there if a newer one is.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,8 @@ impl Accounts {
         for number in std::mem::take(&mut self.asked) {
             let is_older_than_known = (KNOWN..1 << 31).contains(&told.newest.wrapping_sub(number));
             let newer_walk = || self.walks.range(number + 1..).any(|walk| has(*walk));
-            let is_there = is_older_than_known || has(number) || self.walks.contains(&number) && newer_walk();
+            let is_there =
+                is_older_than_known || has(number) || self.walks.contains(&number) && newer_walk();
             if !is_there {
                 self.lost.push(number);
             }
@@ -94,7 +96,10 @@ mod tests {
         accounts.answer(&told(3, &[1, 3]));
         assert_eq!((accounts.lost(), accounts.doubled()), (&[2][..], 0));
         assert!(accounts.ask());
-        accounts.answer(&Commands { doubled: 1, ..told(4, &[1, 3, 4]) });
+        accounts.answer(&Commands {
+            doubled: 1,
+            ..told(4, &[1, 3, 4])
+        });
         assert_eq!((accounts.lost(), accounts.doubled()), (&[2][..], 1));
     }
 
@@ -123,7 +128,14 @@ mod tests {
     }
 
     fn told(newest: u32, numbers: &[u32]) -> Commands {
-        let bits = numbers.iter().fold(0_u128, |bits, number| bits | 1 << (newest - number));
-        Commands { newest, latest: bits as u64, before: (bits >> 64) as u64, doubled: 0 }
+        let bits = numbers
+            .iter()
+            .fold(0_u128, |bits, number| bits | 1 << (newest - number));
+        Commands {
+            newest,
+            latest: bits as u64,
+            before: (bits >> 64) as u64,
+            doubled: 0,
+        }
     }
 }

@@ -1,8 +1,9 @@
-//! One bot on a real client: calls, joins, plays, reports. What it does in the game is up to [`Crowd`], what it complains
-//! about to [`Witness`].
+//! One bot on a real client: calls, joins, plays, reports. What it does in the game is up to
+//! [`Crowd`], what it complains about to [`Witness`].
 //!
-//! A bot wakes every [`BEAT`], a fraction of it after its neighbour, reads what has come since, samples how old its picture is,
-//! and acts. Between two beats it costs nothing but the client's own work.
+//! A bot wakes every [`BEAT`], a fraction of it after its neighbour, reads what has come since,
+//! samples how old its picture is, and acts. Between two beats it costs nothing but the client's
+//! own work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,7 +90,11 @@ impl Common {
     }
 
     fn beat(&self, index: usize) -> Duration {
-        if matches!(self.life, Way::Walked | Way::Idle) && self.is_light(index) { IDLE_BEAT } else { BEAT }
+        if matches!(self.life, Way::Walked | Way::Idle) && self.is_light(index) {
+            IDLE_BEAT
+        } else {
+            BEAT
+        }
     }
 }
 
@@ -116,18 +121,31 @@ pub(crate) struct Bot {
 
 impl Bot {
     /// Calls the lobby. An error says why there is no bot.
-    pub(crate) async fn call(common: &Arc<Common>, index: usize) -> Result<(Self, Welcome), String> {
+    pub(crate) async fn call(
+        common: &Arc<Common>,
+        index: usize,
+    ) -> Result<(Self, Welcome), String> {
         let mut last = String::new();
         for _ in 0..CALLS {
             let (handle, events) = shell::start(options(common, index), ());
             let (witness, accounts) = (Witness::default(), Accounts::default());
-            let mut bot = Bot { index, handle, events, witness, accounts, common: common.clone() };
+            let mut bot = Bot {
+                index,
+                handle,
+                events,
+                witness,
+                accounts,
+                common: common.clone(),
+            };
             while let Some(event) = bot.next().await {
                 if let ViewEvent::Welcome(welcome) = event {
                     return Ok((bot, welcome));
                 }
             }
-            bot.witness.closed().unwrap_or("the client ended").clone_into(&mut last);
+            bot.witness
+                .closed()
+                .unwrap_or("the client ended")
+                .clone_into(&mut last);
             sleep(CALL_PAUSE).await;
         }
         Err(last)
@@ -136,7 +154,11 @@ impl Bot {
     /// Asks the lobby, and returns what it answers.
     pub(crate) async fn ask(&mut self, request: Request) -> Result<ViewEvent, String> {
         let what = request.what();
-        let asked = self.handle.request(request).await.map_err(|error| error.to_string())?;
+        let asked = self
+            .handle
+            .request(request)
+            .await
+            .map_err(|error| error.to_string())?;
         let answer = timeout(ANSWER, async {
             while let Some(event) = self.next().await {
                 match &event {
@@ -154,9 +176,17 @@ impl Bot {
                     _ => {}
                 }
             }
-            Err(self.witness.closed().unwrap_or("the client ended").to_owned())
+            Err(self
+                .witness
+                .closed()
+                .unwrap_or("the client ended")
+                .to_owned())
         });
-        answer.await.unwrap_or_else(|_| Err(format!("asked to {what}, and no answer came within {ANSWER:?}")))
+        answer.await.unwrap_or_else(|_| {
+            Err(format!(
+                "asked to {what}, and no answer came within {ANSWER:?}"
+            ))
+        })
     }
 
     /// Waits until the avatar is in the game.
@@ -164,7 +194,11 @@ impl Bot {
         let arrival = timeout(within, async {
             while !self.witness.is_in() {
                 if self.next().await.is_none() {
-                    return Err(self.witness.closed().unwrap_or("the client ended").to_owned());
+                    return Err(self
+                        .witness
+                        .closed()
+                        .unwrap_or("the client ended")
+                        .to_owned());
                 }
                 if self.witness.room.is_none() {
                     return Err("thrown out of the room before the game began".to_owned());
@@ -172,7 +206,9 @@ impl Bot {
             }
             Ok(())
         });
-        arrival.await.unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
+        arrival
+            .await
+            .unwrap_or_else(|_| Err(format!("not in the game within {within:?}")))
     }
 
     /// Another way to its client.
@@ -200,7 +236,11 @@ impl Bot {
             let current = *phase.borrow_and_update();
             if current != Phase::Gathering && !life.begun {
                 life.begun = true;
-                life.first = if self.witness.begin_span() { self.snapshot().await } else { None };
+                life.first = if self.witness.begin_span() {
+                    self.snapshot().await
+                } else {
+                    None
+                };
             }
             if current == Phase::Over || self.witness.closed().is_some() {
                 break;
@@ -218,7 +258,10 @@ impl Bot {
     pub(crate) async fn leave(mut self) {
         // One that has ended already needs no goodbye.
         let _ = self.handle.quit().await;
-        let _ = timeout(FAREWELL, async { while self.events.next().await.is_some() {} }).await;
+        let _ = timeout(FAREWELL, async {
+            while self.events.next().await.is_some() {}
+        })
+        .await;
     }
 
     /// Looks around, and perhaps does something.
@@ -226,18 +269,25 @@ impl Bot {
         if self.common.life != Way::Own {
             return self.watch(life).await;
         }
-        let casts = life.crowd.as_ref().is_some_and(|crowd| crowd.casts_by(life.now + BEAT));
+        let casts = life
+            .crowd
+            .as_ref()
+            .is_some_and(|crowd| crowd.casts_by(life.now + BEAT));
         let look = move |client: &mut Client, now| {
             client.sample_ages(now);
             Look::new(client, now, casts)
         };
-        let Ok(look) = self.handle.run(look).await else { return };
+        let Ok(look) = self.handle.run(look).await else {
+            return;
+        };
         life.now = look.now;
         if let Some(age) = look.age.filter(|_| life.first.is_some()) {
             life.ages.add(age);
         }
         let Some(avatar) = look.avatar else { return };
-        let crowd = life.crowd.get_or_insert_with(|| Crowd::new(look.now, life.seed));
+        let crowd = life
+            .crowd
+            .get_or_insert_with(|| Crowd::new(look.now, life.seed));
         if let Some(action) = crowd.decide(look.now, &avatar) {
             self.act(action).await;
         }
@@ -256,21 +306,38 @@ impl Bot {
                 return (now, None, None);
             }
             client.sample_ages(now);
-            (now, client.age(now), if shows { shown::look(client, now) } else { None })
+            (
+                now,
+                client.age(now),
+                if shows {
+                    shown::look(client, now)
+                } else {
+                    None
+                },
+            )
         };
-        let Ok((now, age, seen)) = self.handle.run(look).await else { return };
+        let Ok((now, age, seen)) = self.handle.run(look).await else {
+            return;
+        };
         life.now = now;
         if let Some(age) = age.filter(|_| life.first.is_some()) {
             life.ages.add(age);
         }
-        if let Some((shown, seen)) = self.common.shown.as_ref().zip(seen).filter(|_| life.first.is_some()) {
+        if let Some((shown, seen)) = self
+            .common
+            .shown
+            .as_ref()
+            .zip(seen)
+            .filter(|_| life.first.is_some())
+        {
             shown.write(self.index, &seen);
         }
     }
 
     async fn act(&mut self, action: Action) {
         let walks = matches!(action, Action::Move { .. });
-        // Between two connections there is no game to act in; that it broke is counted where it shows.
+        // Between two connections there is no game to act in; that it broke is counted where it
+        // shows.
         if let Ok(number) = self.handle.act(action).await
             && walks
         {
@@ -278,17 +345,28 @@ impl Bot {
         }
     }
 
-    /// Takes what was confirmed and the host's last answer, and asks anew, if there is anything to ask.
+    /// Takes what was confirmed and the host's last answer, and asks anew, if there is anything to
+    /// ask.
     async fn audit(&mut self) -> bool {
-        let read = |client: &mut Client, _| (client.take_commands(), client.take_confirmed().collect::<Vec<_>>());
-        let Ok((told, confirmed)) = self.handle.run(read).await else { return false };
+        let read = |client: &mut Client, _| {
+            (
+                client.take_commands(),
+                client.take_confirmed().collect::<Vec<_>>(),
+            )
+        };
+        let Ok((told, confirmed)) = self.handle.run(read).await else {
+            return false;
+        };
         if let Some(told) = told {
             self.accounts.answer(&told);
         }
         self.accounts.confirm(&confirmed);
         let asks = self.accounts.ask();
         if asks {
-            let _ = self.handle.run(|client: &mut Client, now| client.ask_commands(now)).await;
+            let _ = self
+                .handle
+                .run(|client: &mut Client, now| client.ask_commands(now))
+                .await;
         }
         asks
     }
@@ -308,32 +386,69 @@ impl Bot {
         let light = self.common.is_light(self.index);
         self.audit_all().await;
         let last = self.snapshot().await;
-        self.witness.end_span(last.as_ref().and_then(|last| last.silence).unwrap_or_default());
+        self.witness.end_span(
+            last.as_ref()
+                .and_then(|last| last.silence)
+                .unwrap_or_default(),
+        );
         let steady = life.first.is_some() && self.witness.is_steady();
         let malformed = last.as_ref().map_or(0, |last| last.stats.malformed);
-        self.witness.faults_mut().add("malformed", malformed, "a datagram, record or message made no sense");
-        let (lost, doubled) = (self.accounts.lost().len() as u64, u64::from(self.accounts.doubled()));
-        let example = format!("number {:?} was confirmed, and the game does not have it", self.accounts.lost().first());
+        self.witness.faults_mut().add(
+            "malformed",
+            malformed,
+            "a datagram, record or message made no sense",
+        );
+        let (lost, doubled) = (
+            self.accounts.lost().len() as u64,
+            u64::from(self.accounts.doubled()),
+        );
+        let example = format!(
+            "number {:?} was confirmed, and the game does not have it",
+            self.accounts.lost().first()
+        );
         self.witness.faults_mut().add("command lost", lost, example);
-        self.witness.faults_mut().add("command carried out twice", doubled, "so says the host");
-        let (acknowledged, lost_commands) = (last.as_ref().map_or(0, |last| last.stats.confirmed), lost + doubled);
+        self.witness
+            .faults_mut()
+            .add("command carried out twice", doubled, "so says the host");
+        let (acknowledged, lost_commands) = (
+            last.as_ref().map_or(0, |last| last.stats.confirmed),
+            lost + doubled,
+        );
         let span = life.first.map(|first| {
             let last = last.unwrap_or_else(|| first.clone());
             (first, last)
         });
-        let (resumes, refusals, faults) =
-            (self.witness.resumes(), self.witness.refusals(), self.witness.faults().clone());
+        let (resumes, refusals, faults) = (
+            self.witness.resumes(),
+            self.witness.refusals(),
+            self.witness.faults().clone(),
+        );
         let lost = self.witness.lost().map(str::to_owned);
         sleep(LAST_LOOK).await;
         self.leave().await;
-        Report { steady, light, span, ages: life.ages, resumes, refusals, faults, lost, acknowledged, lost_commands }
+        Report {
+            steady,
+            light,
+            span,
+            ages: life.ages,
+            resumes,
+            refusals,
+            faults,
+            lost,
+            acknowledged,
+            lost_commands,
+        }
     }
 
     async fn snapshot(&self) -> Option<Snapshot> {
         let traffic = self.handle.traffic();
         let read = |client: &mut Client, now| (client.stats(), client.silence(now));
         let (stats, silence) = self.handle.run(read).await.ok()?;
-        Some(Snapshot { stats, traffic, silence })
+        Some(Snapshot {
+            stats,
+            traffic,
+            silence,
+        })
     }
 
     async fn next(&mut self) -> Option<ViewEvent> {
@@ -367,9 +482,21 @@ struct Life {
 
 impl Life {
     fn new(common: &Common, index: usize) -> Self {
-        let seed = common.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
+        let seed = common
+            .seed
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(index as u64);
         let (now, ages) = (LocalTime::ZERO, Distribution::default());
-        Life { seed, crowd: None, cubes: None, now, begun: false, audit_at: now, first: None, ages }
+        Life {
+            seed,
+            crowd: None,
+            cubes: None,
+            now,
+            begun: false,
+            audit_at: now,
+            first: None,
+            ages,
+        }
     }
 }
 
@@ -378,10 +505,17 @@ impl Life {
     fn hands(&mut self, way: Way) -> Option<Hands> {
         match way {
             Way::Own | Way::Idle => None,
-            Way::Walked => Some(Hands { held: HELD, ..Hands::default() }),
+            Way::Walked => Some(Hands {
+                held: HELD,
+                ..Hands::default()
+            }),
             // What time it is, the first look tells.
             Way::Cubes if self.now == LocalTime::ZERO => None,
-            Way::Cubes => Some(self.cubes.get_or_insert_with(|| Cubes::new(self.now, self.seed)).decide(self.now)),
+            Way::Cubes => Some(
+                self.cubes
+                    .get_or_insert_with(|| Cubes::new(self.now, self.seed))
+                    .decide(self.now),
+            ),
         }
     }
 }
@@ -410,7 +544,11 @@ impl Look {
     /// Whoever is near is only looked for when it matters: there may be many.
     fn new(client: &Client, now: LocalTime, casts: bool) -> Self {
         let avatar = Self::surroundings(client, now, casts);
-        Look { now, age: client.age(now), avatar }
+        Look {
+            now,
+            age: client.age(now),
+            avatar,
+        }
     }
 
     fn surroundings(client: &Client, now: LocalTime, casts: bool) -> Option<Surroundings> {
@@ -418,15 +556,28 @@ impl Look {
         let rules = client.rules()?;
         let avatar = client.avatar()?;
         let position = avatar.position(t)?;
-        let nearest = if casts { nearest(client, now, position) } else { None };
+        let nearest = if casts {
+            nearest(client, now, position)
+        } else {
+            None
+        };
         let map = (rules.map.width_m, rules.map.height_m);
-        Some(Surroundings { position, moving: avatar.moves(t), nearest, map, spells: Spells::of(&rules.schema) })
+        Some(Surroundings {
+            position,
+            moving: avatar.moves(t),
+            nearest,
+            map,
+            spells: Spells::of(&rules.schema),
+        })
     }
 }
 
 fn nearest(client: &Client, now: LocalTime, from: Position) -> Option<Position> {
     let t = client.room_time(now)?;
-    let others = client.objects().filter(|object| !object.is_own()).filter_map(|object| object.position(t));
+    let others = client
+        .objects()
+        .filter(|object| !object.is_own())
+        .filter_map(|object| object.position(t));
     others.min_by(|one, other| one.distance(from).total_cmp(&other.distance(from)))
 }
 

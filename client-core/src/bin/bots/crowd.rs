@@ -1,6 +1,8 @@
-//! What a bot of the profile `crowd` does: it walks between random points of the map, and now and then it casts.
+//! What a bot of the profile `crowd` does: it walks between random points of the map, and now and
+//! then it casts.
 //!
-//! The time and what lies around go in, an action comes out now and then. No clock and no I/O; chance comes from the seed.
+//! The time and what lies around go in, an action comes out now and then. No clock and no I/O;
+//! chance comes from the seed.
 
 use std::time::Duration;
 
@@ -19,7 +21,8 @@ const REST_MS: (u64, u64) = (100, 1_000);
 const CAST_MS: (u64, u64) = (3_000, 9_000);
 /// Bolts are cast at what is nearer than this, in metres.
 const BOLT_M: f32 = 25.0;
-/// And farther than this: at what is in the very same place, such as a bolt that strikes just now, there is no direction to cast in.
+/// And farther than this: at what is in the very same place, such as a bolt that strikes just now,
+/// there is no direction to cast in.
 const LEAST_BOLT_M: f32 = 0.5;
 /// How far a blink goes, in metres; the field allows 15.
 const BLINK_M: f32 = 12.0;
@@ -58,8 +61,14 @@ pub(crate) struct Spells {
 
 impl Spells {
     pub(crate) fn of(schema: &Schema) -> Self {
-        let [bolt, heal, veil, blink] = ["bolt", "heal", "veil", "blink"].map(|name| schema.spell_named(name));
-        Spells { bolt, heal, veil, blink }
+        let [bolt, heal, veil, blink] =
+            ["bolt", "heal", "veil", "blink"].map(|name| schema.spell_named(name));
+        Spells {
+            bolt,
+            heal,
+            veil,
+            blink,
+        }
     }
 }
 
@@ -69,7 +78,12 @@ impl Crowd {
         let mut rng = fastrand::Rng::with_seed(seed);
         let walk_at = now + between(&mut rng, (0, 1_000));
         let cast_at = now + between(&mut rng, CAST_MS);
-        Crowd { rng, walk_at, resting: true, cast_at }
+        Crowd {
+            rng,
+            walk_at,
+            resting: true,
+            cast_at,
+        }
     }
 
     /// Whether it may cast at `now`, and so needs to know who is near.
@@ -93,16 +107,25 @@ impl Crowd {
         self.resting = false;
         self.walk_at = now + between(&mut self.rng, WALK_MS);
         let (width, height) = around.map;
-        Some(Action::Move { x: self.along(width), y: self.along(height) })
+        Some(Action::Move {
+            x: self.along(width),
+            y: self.along(height),
+        })
     }
 
     fn cast(&mut self, around: &Surroundings) -> Option<Action> {
-        let Spells { bolt, heal, veil, blink } = around.spells;
+        let Spells {
+            bolt,
+            heal,
+            veil,
+            blink,
+        } = around.spells;
         let (spell, at) = match self.rng.u32(0..10) {
             0..5 => {
                 let in_reach = LEAST_BOLT_M..=BOLT_M;
-                let target =
-                    around.nearest.filter(|target| in_reach.contains(&target.ground_distance(around.position)))?;
+                let target = around
+                    .nearest
+                    .filter(|target| in_reach.contains(&target.ground_distance(around.position)))?;
                 (bolt?, Some((target.x, target.y)))
             }
             5..7 => (heal?, None),
@@ -119,7 +142,10 @@ impl Crowd {
         let (width, height) = around.map;
         let x = around.position.x + distance * angle.cos();
         let y = around.position.y + distance * angle.sin();
-        (x.clamp(EDGE_M, width - EDGE_M), y.clamp(EDGE_M, height - EDGE_M))
+        (
+            x.clamp(EDGE_M, width - EDGE_M),
+            y.clamp(EDGE_M, height - EDGE_M),
+        )
     }
 
     fn along(&mut self, extent: f32) -> f32 {
@@ -149,7 +175,10 @@ mod tests {
         for action in actions {
             match action {
                 Action::Move { x, y } => {
-                    assert!((0.0..=MAP.0).contains(&x) && (0.0..=MAP.1).contains(&y), "{x} {y}");
+                    assert!(
+                        (0.0..=MAP.0).contains(&x) && (0.0..=MAP.1).contains(&y),
+                        "{x} {y}"
+                    );
                     moves += 1;
                 }
                 Action::Cast { spell, .. } => casts[usize::from(spell)] += 1,
@@ -167,7 +196,9 @@ mod tests {
         for _ in 0..1_000 {
             let (x, y) = scene.crowd.near(&scene.around);
             assert!(x >= EDGE_M && y >= EDGE_M);
-            assert!(Position::on_ground(x, y).ground_distance(scene.around.position) <= BLINK_M + 0.01);
+            assert!(
+                Position::on_ground(x, y).ground_distance(scene.around.position) <= BLINK_M + 0.01
+            );
         }
     }
 
@@ -184,7 +215,12 @@ mod tests {
     fn a_game_without_spells_is_walked_through() {
         let mut scene = Scene::new(4);
         scene.around.spells = Spells::default();
-        assert!(scene.live(Duration::from_mins(5)).iter().all(|action| matches!(action, Action::Move { .. })));
+        assert!(
+            scene
+                .live(Duration::from_mins(5))
+                .iter()
+                .all(|action| matches!(action, Action::Move { .. }))
+        );
     }
 
     #[test]
@@ -203,11 +239,26 @@ mod tests {
 
     impl Scene {
         fn new(seed: u64) -> Self {
-            let spells = Spells { bolt: Some(0), heal: Some(1), veil: Some(2), blink: Some(3) };
+            let spells = Spells {
+                bolt: Some(0),
+                heal: Some(1),
+                veil: Some(2),
+                blink: Some(3),
+            };
             let position = Position::on_ground(50.0, 50.0);
             let nearest = Some(Position::on_ground(52.0, 50.0));
-            let around = Surroundings { position, moving: true, nearest, map: MAP, spells };
-            Scene { crowd: Crowd::new(LocalTime::ZERO, seed), around, now: LocalTime::ZERO }
+            let around = Surroundings {
+                position,
+                moving: true,
+                nearest,
+                map: MAP,
+                spells,
+            };
+            Scene {
+                crowd: Crowd::new(LocalTime::ZERO, seed),
+                around,
+                now: LocalTime::ZERO,
+            }
         }
 
         fn live(&mut self, time: Duration) -> Vec<Action> {

@@ -1,6 +1,8 @@
-//! What a bot of the profile `cubes` does: it rolls its cube about, gathers others with it, throws them off, jumps and rests.
+//! What a bot of the profile `cubes` does: it rolls its cube about, gathers others with it, throws
+//! them off, jumps and rests.
 //!
-//! The time goes in, the controls that are held and tapped come out. No clock and no I/O; chance comes from the seed.
+//! The time goes in, the controls that are held and tapped come out. No clock and no I/O; chance
+//! comes from the seed.
 
 use std::time::Duration;
 
@@ -53,7 +55,13 @@ impl Cubes {
     pub(crate) fn new(now: LocalTime, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         let until = now + Duration::from_millis(rng.u64(0..PHASE_MS.0));
-        Cubes { rng, phase: Phase::Rest, began: now, until, jump_at: now }
+        Cubes {
+            rng,
+            phase: Phase::Rest,
+            began: now,
+            until,
+            jump_at: now,
+        }
     }
 
     /// What it holds and taps now.
@@ -75,7 +83,10 @@ impl Cubes {
         if jumps {
             self.jump_at = now + self.between(JUMP_MS);
         }
-        Hands { held, tapped: if jumps { with(none, "jump") } else { none } }
+        Hands {
+            held,
+            tapped: if jumps { with(none, "jump") } else { none },
+        }
     }
 
     /// In a burst, now and then.
@@ -116,7 +127,10 @@ impl Cubes {
 
 /// The same with the control of this name, one of the console's.
 fn with(keys: Keymap, name: &str) -> Keymap {
-    let control = CONTROLS.iter().position(|&control| control == name).expect("a control of the console");
+    let control = CONTROLS
+        .iter()
+        .position(|&control| control == name)
+        .expect("a control of the console");
     keys.with(control as u8, true)
 }
 
@@ -126,21 +140,38 @@ mod tests {
 
     #[test]
     fn controls_are_those_of_the_game() {
-        for (control, name) in
-            [(0, "left"), (1, "right"), (2, "up"), (3, "down"), (5, "jump"), (6, "attract"), (7, "repel")]
-        {
-            assert_eq!(with(Keymap::default(), name), Keymap(1 << control), "{name}");
+        for (control, name) in [
+            (0, "left"),
+            (1, "right"),
+            (2, "up"),
+            (3, "down"),
+            (5, "jump"),
+            (6, "attract"),
+            (7, "repel"),
+        ] {
+            assert_eq!(
+                with(Keymap::default(), name),
+                Keymap(1 << control),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn a_bot_does_a_bit_of_everything_and_nothing_for_long() {
-        let (mut rests, mut gathers, mut bursts, mut jumps, mut longest, mut same) = (0, 0, 0, 0, 0, 0);
+        let (mut rests, mut gathers, mut bursts, mut jumps, mut longest, mut same) =
+            (0, 0, 0, 0, 0, 0);
         let mut last = Keymap::default();
         for hands in live(1, Duration::from_mins(5)) {
-            assert!(!(hands.held.down(0) && hands.held.down(1) || hands.held.down(2) && hands.held.down(3)));
+            assert!(
+                !(hands.held.down(0) && hands.held.down(1)
+                    || hands.held.down(2) && hands.held.down(3))
+            );
             assert!(!(hands.held.down(6) && hands.held.down(7)));
-            assert!(!hands.held.down(6) || hands.held.0 & 0b1111 != 0, "it gathers on the way");
+            assert!(
+                !hands.held.down(6) || hands.held.0 & 0b1111 != 0,
+                "it gathers on the way"
+            );
             rests += u32::from(hands.held == Keymap::default());
             gathers += u32::from(hands.held.down(6));
             bursts += u32::from(hands.held.down(7));
@@ -148,7 +179,10 @@ mod tests {
             same = if hands.held == last { same + 1 } else { 0 };
             (last, longest) = (hands.held, same.max(longest));
         }
-        assert!(rests > 200 && gathers > 500 && bursts > 50 && jumps > 20, "{rests} {gathers} {bursts} {jumps}");
+        assert!(
+            rests > 200 && gathers > 500 && bursts > 50 && jumps > 20,
+            "{rests} {gathers} {bursts} {jumps}"
+        );
         assert!(longest < 200, "the same for {longest} beats");
     }
 
@@ -162,6 +196,8 @@ mod tests {
     fn live(seed: u64, time: Duration) -> Vec<Hands> {
         let mut cubes = Cubes::new(LocalTime::ZERO, seed);
         let beat = Duration::from_millis(50);
-        (0..time.as_millis() / 50).map(|beats| cubes.decide(LocalTime::ZERO + beat * beats as u32)).collect()
+        (0..time.as_millis() / 50)
+            .map(|beats| cubes.decide(LocalTime::ZERO + beat * beats as u32))
+            .collect()
     }
 }

@@ -1,7 +1,8 @@
-//! Every event that each client got, one JSON object a line, as the console prints it, with the client's number.
+//! Every event that each client got, one JSON object a line, as the console prints it, with the
+//! client's number.
 //!
-//! Lines go through a bounded queue to a thread that writes. Bound: [`LINES`]; beyond it the bots wait, since a line that is
-//! missing would make the file worthless.
+//! Lines go through a bounded queue to a thread that writes. Bound: [`LINES`]; beyond it the bots
+//! wait, since a line that is missing would make the file worthless.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -50,7 +51,9 @@ pub(crate) fn write_lines(path: &Path) -> io::Result<(SyncSender<String>, Writer
 impl Dump {
     /// Writes an event, if it has a line. Waits for the disk when it is behind.
     pub(crate) fn write(&self, client: usize, event: &ViewEvent) {
-        let Some(mut line) = json::event(event) else { return };
+        let Some(mut line) = json::event(event) else {
+            return;
+        };
         line["client"] = json!(client);
         if let Err(TrySendError::Full(line)) = self.lines.try_send(line.to_string()) {
             // An error, here or above, means that the disk has ended the thread: `finish` tells it.
@@ -62,7 +65,9 @@ impl Dump {
 impl Writer {
     /// Waits until all is written, when whoever has lines is gone.
     pub(crate) fn finish(self) -> io::Result<()> {
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread broke off")))
+        self.thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the writing thread broke off")))
     }
 }
 
@@ -76,13 +81,22 @@ mod tests {
     fn each_event_is_a_line_with_its_client() {
         let path = std::env::temp_dir().join(format!("ambit-dump-{}", std::process::id()));
         let (dump, writer) = start(&path).expect("writable");
-        dump.write(3, &ViewEvent::Leave { id: 9, t: GameTime::from_millis(40) });
+        dump.write(
+            3,
+            &ViewEvent::Leave {
+                id: 9,
+                t: GameTime::from_millis(40),
+            },
+        );
         dump.write(4, &ViewEvent::Done { request: 1 });
         drop(dump);
         writer.finish().expect("written");
         let text = std::fs::read_to_string(&path).expect("readable");
         let _ = std::fs::remove_file(&path);
         let line: serde_json::Value = serde_json::from_str(text.trim()).expect("one object");
-        assert_eq!(line, json!({ "ev": "leave", "t": 40, "id": 9, "client": 3 }));
+        assert_eq!(
+            line,
+            json!({ "ev": "leave", "t": 40, "id": 9, "client": 3 })
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Many emulated players in one process and one room, and what they found.
 //!
-//! Exit status: 0 after a run, whatever it found; 1 if there was none (no server, no room, no dump file), or the server was gone
-//! at its end; 2 for a mistake in the flags.
+//! Exit status: 0 after a run, whatever it found; 1 if there was none (no server, no room, no dump
+//! file), or the server was gone at its end; 2 for a mistake in the flags.
 
 mod accounts;
 mod bot;
@@ -34,8 +34,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Many emulated players in one process and one room, and what they found.
 ///
-/// The room is joined if there is one of that name; else the first bot makes and starts it. The time begins when all bots are
-/// in the game. Rates are per client, and bytes are UDP payload.
+/// The room is joined if there is one of that name; else the first bot makes and starts it. The
+/// time begins when all bots are in the game. Rates are per client, and bytes are UDP payload.
 #[derive(Debug, Parser)]
 #[command(name = "bots", version)]
 struct Args {
@@ -85,17 +85,19 @@ struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Write every event of every client to this file, as console prints it, with the client's number.
+    /// Write every event of every client to this file, as console prints it, with the client's
+    /// number.
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
 
-    /// Only so many bots are whole clients; the others do without decoding poses, which is most of a client's work. What the
-    /// server does for them is the same. Updates and ages are those of the whole ones.
+    /// Only so many bots are whole clients; the others do without decoding poses, which is most of
+    /// a client's work. What the server does for them is the same. Updates and ages are those of
+    /// the whole ones.
     #[arg(long, value_name = "N")]
     full: Option<u32>,
 
-    /// Write where the first bots show what they see, to compare it with the truth: `client ms id x y` a line, in a room
-    /// whose avatars are walked by the server.
+    /// Write where the first bots show what they see, to compare it with the truth:
+    /// `client ms id x y` a line, in a room whose avatars are walked by the server.
     #[arg(long, value_name = "FILE")]
     shown: Option<PathBuf>,
 }
@@ -103,8 +105,8 @@ struct Args {
 /// What bots do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Profile {
-    /// Walk between random points of the map, and cast now and then. Where the server walks the avatars (`--param walk=...`),
-    /// hold a key: 20 inputs a second.
+    /// Walk between random points of the map, and cast now and then. Where the server walks the
+    /// avatars (`--param walk=...`), hold a key: 20 inputs a second.
     Crowd,
     /// Push a cube about, gather others with it, throw them off, jump: for `--game cubes`.
     Cubes,
@@ -115,7 +117,11 @@ enum Profile {
 impl Profile {
     /// What one does in a game, if nobody says.
     fn of(game: &str) -> Self {
-        if game == ambit_proto::games::cubes::GAME { Self::Cubes } else { Self::Crowd }
+        if game == ambit_proto::games::cubes::GAME {
+            Self::Cubes
+        } else {
+            Self::Crowd
+        }
     }
 }
 
@@ -134,14 +140,16 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (dump, writer) = match &args.dump {
         Some(path) => {
-            let (dump, writer) = dump::start(path).with_context(|| format!("can't write {}", path.display()))?;
+            let (dump, writer) =
+                dump::start(path).with_context(|| format!("can't write {}", path.display()))?;
             (Some(dump), Some(writer))
         }
         None => (None, None),
     };
     let (shown, shown_writer) = match &args.shown {
         Some(path) => {
-            let (shown, writer) = shown::start(path).with_context(|| format!("can't write {}", path.display()))?;
+            let (shown, writer) =
+                shown::start(path).with_context(|| format!("can't write {}", path.display()))?;
             (Some(shown), Some(writer))
         }
         None => (None, None),
@@ -157,13 +165,23 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         life: match args.profile.unwrap_or_else(|| Profile::of(&args.game)) {
             Profile::Idle => Way::Idle,
             Profile::Cubes => Way::Cubes,
-            Profile::Crowd if args.param.iter().any(|(key, value)| key == "walk" && value != "none") => Way::Walked,
+            Profile::Crowd
+                if args
+                    .param
+                    .iter()
+                    .any(|(key, value)| key == "walk" && value != "none") =>
+            {
+                Way::Walked
+            }
             Profile::Crowd => Way::Own,
         },
         full: args.full.map_or(usize::MAX, |full| full as usize),
         shown,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()?;
     let outcome = runtime.block_on(party::run(plan(args), common, Progress::new()));
     // Also ends what is left of the bots, so that the dump has no more sources.
     runtime.shutdown_timeout(FAREWELL);
@@ -175,12 +193,17 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn plan(args: &Args) -> Plan {
     let mut key = [0; 16];
-    SystemRandom::new().fill(&mut key).expect("the system has random numbers");
+    SystemRandom::new()
+        .fill(&mut key)
+        .expect("the system has random numbers");
     Plan {
         count: args.count as usize,
         time: args.seconds,
         settle: Duration::from_secs(args.settle.into()),
-        room: args.room.clone().unwrap_or_else(|| format!("bots-{}", std::process::id())),
+        room: args
+            .room
+            .clone()
+            .unwrap_or_else(|| format!("bots-{}", std::process::id())),
         game: args.game.clone(),
         capacity: args.capacity,
         parameters: args.param.iter().cloned().collect(),
@@ -193,12 +216,19 @@ fn tell(args: &Args, outcome: &Outcome) -> ExitCode {
         eprintln!("error: {failure}");
     }
     if args.json {
-        outcome.summary.faults().for_each(|fault| eprintln!("{fault}"));
+        outcome
+            .summary
+            .faults()
+            .for_each(|fault| eprintln!("{fault}"));
         println!("{}", outcome.summary.json());
     } else if outcome.failure.is_none() {
         println!("{}", outcome.summary.text());
     }
-    if outcome.failure.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if outcome.failure.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// A tenth of a second to a day.
@@ -238,8 +268,14 @@ mod tests {
 
     #[test]
     fn a_setting_has_a_key_and_a_value() {
-        assert_eq!(parameter("npcs=20"), Ok(("npcs".to_owned(), "20".to_owned())));
-        assert_eq!(parameter("size=1=2"), Ok(("size".to_owned(), "1=2".to_owned())));
+        assert_eq!(
+            parameter("npcs=20"),
+            Ok(("npcs".to_owned(), "20".to_owned()))
+        );
+        assert_eq!(
+            parameter("size=1=2"),
+            Ok(("size".to_owned(), "1=2".to_owned()))
+        );
         for bad in ["npcs", "=20", ""] {
             assert!(parameter(bad).is_err(), "{bad}");
         }

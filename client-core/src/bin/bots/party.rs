@@ -1,7 +1,7 @@
 //! All bots of a run: gathers them in one room, lets them play, collects their reports.
 //!
-//! The first bot finds the room or makes it; the others follow, [`AT_ONCE`] at a time. The measured time begins when each of
-//! them is in the game or has given up, both within a bounded time.
+//! The first bot finds the room or makes it; the others follow, [`AT_ONCE`] at a time. The measured
+//! time begins when each of them is in the game or has given up, both within a bounded time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,13 +84,24 @@ pub(crate) async fn run(plan: Plan, common: Common, progress: Progress) -> Outco
     let (sender, news) = mpsc::channel(2 * plan.count);
     let (plan, common) = (Arc::new(plan), Arc::new(common));
     let (phase, bots) = (watch::Sender::new(Phase::Gathering), JoinSet::new());
-    let mut party = Party { plan, common, phase, progress, bots, sender, news };
+    let mut party = Party {
+        plan,
+        common,
+        phase,
+        progress,
+        bots,
+        sender,
+        news,
+    };
     match party.gather().await {
         Ok(()) => party.measure().await,
         Err(failure) => {
             let mut report = Report::default();
             report.faults.add("could not run", 1, &failure);
-            Outcome { summary: Summary::new(party.plan.count, Duration::ZERO, &[report]), failure: Some(failure) }
+            Outcome {
+                summary: Summary::new(party.plan.count, Duration::ZERO, &[report]),
+                failure: Some(failure),
+            }
         }
     }
 }
@@ -116,26 +127,52 @@ impl Party {
     }
 
     async fn find_or_make(&self, leader: &mut Bot, welcome: &Welcome) -> Result<Place, String> {
-        let ViewEvent::Rooms { rooms, .. } = leader.ask(Request::ListRooms { subscribe: false }).await? else {
+        let ViewEvent::Rooms { rooms, .. } =
+            leader.ask(Request::ListRooms { subscribe: false }).await?
+        else {
             return Err("the lobby did not list its rooms".to_owned());
         };
-        let join_running = |game: &str| welcome.games.iter().any(|known| known.name == game && known.join_running);
+        let join_running = |game: &str| {
+            welcome
+                .games
+                .iter()
+                .any(|known| known.name == game && known.join_running)
+        };
         match rooms.iter().find(|room| room.name == self.plan.room) {
             Some(Room { id, game, .. }) => {
-                leader.ask(Request::JoinRoom { room: *id, password: String::new() }).await?;
-                Ok(Place { room: *id, ours: false, join_running: join_running(game) })
+                leader
+                    .ask(Request::JoinRoom {
+                        room: *id,
+                        password: String::new(),
+                    })
+                    .await?;
+                Ok(Place {
+                    room: *id,
+                    ours: false,
+                    join_running: join_running(game),
+                })
             }
             None => match leader.ask(Request::CreateRoom(self.new_room())).await? {
-                ViewEvent::Created { room, .. } => {
-                    Ok(Place { room: room.id, ours: true, join_running: join_running(&room.game) })
-                }
+                ViewEvent::Created { room, .. } => Ok(Place {
+                    room: room.id,
+                    ours: true,
+                    join_running: join_running(&room.game),
+                }),
                 _ => Err("the lobby did not make the room".to_owned()),
             },
         }
     }
 
     fn new_room(&self) -> CreateRoom {
-        let Plan { count, room, game, capacity, parameters, key, .. } = &*self.plan;
+        let Plan {
+            count,
+            room,
+            game,
+            capacity,
+            parameters,
+            key,
+            ..
+        } = &*self.plan;
         CreateRoom {
             name: room.clone(),
             game: game.clone(),
@@ -171,7 +208,13 @@ impl Party {
                     Ok(bot) => bot,
                     Err(failure) => return give_up(None, &failure, &sender).await,
                 };
-                if let Err(failure) = bot.ask(Request::JoinRoom { room, password: String::new() }).await {
+                if let Err(failure) = bot
+                    .ask(Request::JoinRoom {
+                        room,
+                        password: String::new(),
+                    })
+                    .await
+                {
                     return give_up(Some(bot), &failure, &sender).await;
                 }
                 drop(door);
@@ -185,7 +228,8 @@ impl Party {
         }
     }
 
-    /// Until each bot is in the game or has given up; a room that has to wait for all is started in between.
+    /// Until each bot is in the game or has given up; a room that has to wait for all is started in
+    /// between.
     async fn await_arrivals(&mut self, place: &Place, leader: &Handle) {
         let (mut joined, mut settled, mut failed) = (0, 0, 0);
         let mut to_start = place.ours && !place.join_running;
@@ -224,23 +268,38 @@ impl Party {
         while let Some(report) = self.bots.join_next().await {
             reports.push(report.expect("a bot does not panic"));
         }
-        Outcome { summary: Summary::new(self.plan.count, measured, &reports), failure: failure(&reports) }
+        Outcome {
+            summary: Summary::new(self.plan.count, measured, &reports),
+            failure: failure(&reports),
+        }
     }
 }
 
 /// Why it was no run, or not to its end.
 fn failure(reports: &[Report]) -> Option<String> {
-    let mut played = reports.iter().filter(|report| report.span.is_some()).peekable();
+    let mut played = reports
+        .iter()
+        .filter(|report| report.span.is_some())
+        .peekable();
     if played.peek().is_none() {
         return Some("no bot got into the game".to_owned());
     }
     let lost: Option<Vec<&String>> = played.map(|report| report.lost.as_ref()).collect();
-    lost.map(|reasons| format!("the server is gone: no bot was left in the game at the end ({})", reasons[0]))
+    lost.map(|reasons| {
+        format!(
+            "the server is gone: no bot was left in the game at the end ({})",
+            reasons[0]
+        )
+    })
 }
 
 /// A room that doesn't run yet is waited for.
 fn arrival_within(bot: &Bot) -> Duration {
-    if bot.witness().room.as_ref().is_some_and(|room| room.running) { ARRIVAL } else { ARRIVAL + START }
+    if bot.witness().room.as_ref().is_some_and(|room| room.running) {
+        ARRIVAL
+    } else {
+        ARRIVAL + START
+    }
 }
 
 /// The end of a bot that never came into the game.
@@ -266,11 +325,25 @@ mod tests {
 
     #[test]
     fn a_run_failed_if_nobody_came_in_or_nobody_was_left() {
-        let stayed = Report { span: Some((Snapshot::default(), Snapshot::default())), ..Report::default() };
-        let lost = Report { lost: Some("timed out".to_owned()), ..stayed.clone() };
+        let stayed = Report {
+            span: Some((Snapshot::default(), Snapshot::default())),
+            ..Report::default()
+        };
+        let lost = Report {
+            lost: Some("timed out".to_owned()),
+            ..stayed.clone()
+        };
         let outside = Report::default();
-        assert_eq!(failure(&[outside.clone(), stayed.clone(), lost.clone()]), None);
-        assert!(failure(std::slice::from_ref(&outside)).is_some_and(|why| why.contains("got into the game")));
-        assert!(failure(&[outside, lost.clone(), lost]).is_some_and(|why| why.contains("timed out")));
+        assert_eq!(
+            failure(&[outside.clone(), stayed.clone(), lost.clone()]),
+            None
+        );
+        assert!(
+            failure(std::slice::from_ref(&outside))
+                .is_some_and(|why| why.contains("got into the game"))
+        );
+        assert!(
+            failure(&[outside, lost.clone(), lost]).is_some_and(|why| why.contains("timed out"))
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Where some clients show what they see: to be held against the truth that the server traces.
 //!
-//! A client and the time go in, a line for each object in sight comes out: `client ms id x y`, with the room's time in
-//! milliseconds of which this is the picture, the client's own number for the object, and metres. Lines go through a bounded queue to a thread that writes;
-//! what does not fit is left out, since each line stands for itself.
+//! A client and the time go in, a line for each object in sight comes out: `client ms id x y`, with
+//! the room's time in milliseconds of which this is the picture, the client's own number for the
+//! object, and metres. Lines go through a bounded queue to a thread that writes; what does not fit
+//! is left out, since each line stands for itself.
 
 use std::fmt::Write as _;
 use std::io;
@@ -45,9 +46,18 @@ pub(crate) fn look(client: &mut Client, now: LocalTime) -> Option<String> {
     let mut lines = String::new();
     for object in client.objects() {
         if let Some(place) = object.position(t) {
-            let of = if object.last_pose().is_some() { shown } else { t };
+            let of = if object.last_pose().is_some() {
+                shown
+            } else {
+                t
+            };
             let ms = of.micros() as f64 / 1_000.0;
-            writeln!(lines, "@ {ms:.3} {} {:.4} {:.4}", object.id, place.x, place.y).expect("a String takes all");
+            writeln!(
+                lines,
+                "@ {ms:.3} {} {:.4} {:.4}",
+                object.id, place.x, place.y
+            )
+            .expect("a String takes all");
         }
     }
     lines.pop();

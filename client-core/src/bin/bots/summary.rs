@@ -1,8 +1,9 @@
 //! What a run came to.
 //!
-//! Each bot's report goes in, figures come out: as an object of fixed keys for scripts, in words for people. Counts of enters,
-//! leaves and events are since the bots came; shares, rates, ages and gaps are of the measured time, from when all were in.
-//! Rates are per client. Bytes and datagrams are UDP payload, QUIC's own packets and the lobby's share included.
+//! Each bot's report goes in, figures come out: as an object of fixed keys for scripts, in words
+//! for people. Counts of enters, leaves and events are since the bots came; shares, rates, ages and
+//! gaps are of the measured time, from when all were in. Rates are per client. Bytes and datagrams
+//! are UDP payload, QUIC's own packets and the lobby's share included.
 
 use std::time::Duration;
 
@@ -80,7 +81,11 @@ pub(crate) struct Summary {
 impl Summary {
     /// Of a run of `asked` bots that was measured for `time`.
     pub(crate) fn new(asked: usize, time: Duration, reports: &[Report]) -> Self {
-        let mut summary = Summary { asked, seconds: time.as_secs_f64(), ..Summary::default() };
+        let mut summary = Summary {
+            asked,
+            seconds: time.as_secs_f64(),
+            ..Summary::default()
+        };
         for report in reports {
             summary.add(report);
         }
@@ -116,12 +121,26 @@ impl Summary {
     /// For people, several lines.
     pub(crate) fn text(&self) -> String {
         let or_dash = |ms: Option<u64>| ms.map_or("-".to_owned(), |ms| ms.to_string());
-        let of_class =
-            |ages: &Distribution| format!("{}/{}", or_dash(ages.quantile_ms(0.5)), or_dash(ages.quantile_ms(0.99)));
+        let of_class = |ages: &Distribution| {
+            format!(
+                "{}/{}",
+                or_dash(ages.quantile_ms(0.5)),
+                or_dash(ages.quantile_ms(0.99))
+            )
+        };
         let lines = [
-            format!("clients    {} of {} in the room for all of {:.1} s", self.connected, self.asked, self.seconds),
-            format!("enters     {}, leaves {}, events {}", self.enters, self.leaves, self.events),
-            format!("late       {:.3} % of events and updates", 100.0 * self.late_share()),
+            format!(
+                "clients    {} of {} in the room for all of {:.1} s",
+                self.connected, self.asked, self.seconds
+            ),
+            format!(
+                "enters     {}, leaves {}, events {}",
+                self.enters, self.leaves, self.events
+            ),
+            format!(
+                "late       {:.3} % of events and updates",
+                100.0 * self.late_share()
+            ),
             format!(
                 "a client   {:.1} updates/s, {:.1} datagrams/s and {:.0} bytes/s down, {:.0} bytes/s up (UDP payload)",
                 self.update_rate(),
@@ -129,7 +148,10 @@ impl Summary {
                 self.rate(self.traffic.bytes_down),
                 self.rate(self.traffic.bytes_up)
             ),
-            format!("round trip {} ms (median)", self.rtt_ms().map_or("-".to_owned(), |ms| ms.to_string())),
+            format!(
+                "round trip {} ms (median)",
+                self.rtt_ms().map_or("-".to_owned(), |ms| ms.to_string())
+            ),
             format!(
                 "age        {} ms median, {} ms p99, of what moves",
                 or_dash(self.ages.quantile_ms(0.5)),
@@ -152,17 +174,26 @@ impl Summary {
                 or_dash(self.move_gaps.quantile_ms(0.5)),
                 or_dash(self.move_gaps.quantile_ms(0.99))
             ),
-            format!("confirmed  {} commands, of which the game has lost {}", self.acknowledged, self.lost_commands),
+            format!(
+                "confirmed  {} commands, of which the game has lost {}",
+                self.acknowledged, self.lost_commands
+            ),
             format!("resumed    {} lobby connections that broke", self.resumes),
             format!("refused    {} commands, as games do", self.refusals),
             format!("errors     {}", self.faults.count()),
         ];
-        lines.into_iter().chain(self.faults()).collect::<Vec<_>>().join("\n")
+        lines
+            .into_iter()
+            .chain(self.faults())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// What went wrong, a line a kind.
     pub(crate) fn faults(&self) -> impl Iterator<Item = String> {
-        self.faults.iter().map(|(kind, count, example)| format!("  {count:>6} {kind}, such as: {example}"))
+        self.faults
+            .iter()
+            .map(|(kind, count, example)| format!("  {count:>6} {kind}, such as: {example}"))
     }
 
     fn add(&mut self, report: &Report) {
@@ -171,7 +202,9 @@ impl Summary {
         self.faults.merge(&report.faults);
         self.acknowledged += report.acknowledged;
         self.lost_commands += report.lost_commands;
-        let Some((first, last)) = &report.span else { return };
+        let Some((first, last)) = &report.span else {
+            return;
+        };
         self.measured += 1;
         self.connected += usize::from(report.steady);
         self.enters += last.stats.enters;
@@ -186,27 +219,38 @@ impl Summary {
             self.updates += last.stats.updates.saturating_sub(first.stats.updates);
             self.in_sight += last.stats.enters.saturating_sub(last.stats.leaves);
             self.ages.merge(&report.ages);
-            self.age_by_class.merge(&last.stats.ages.since(&first.stats.ages));
+            self.age_by_class
+                .merge(&last.stats.ages.since(&first.stats.ages));
         }
         let (sent, before) = (&last.traffic, &first.traffic);
         self.traffic.bytes_down += sent.bytes_down.saturating_sub(before.bytes_down);
         self.traffic.bytes_up += sent.bytes_up.saturating_sub(before.bytes_up);
         self.traffic.datagrams_down += sent.datagrams_down.saturating_sub(before.datagrams_down);
         self.traffic.datagrams_up += sent.datagrams_up.saturating_sub(before.datagrams_up);
-        self.rtts_ms.extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
+        self.rtts_ms
+            .extend(last.stats.rtt.map(|rtt| rtt.as_secs_f64() * 1_000.0));
         self.gaps.merge(&last.stats.gaps.since(&first.stats.gaps));
         self.moves += last.stats.moves.saturating_sub(first.stats.moves);
-        self.move_gaps.merge(&last.stats.move_gaps.since(&first.stats.move_gaps));
+        self.move_gaps
+            .merge(&last.stats.move_gaps.since(&first.stats.move_gaps));
         self.silence_max = self.silence_max.max(last.silence.unwrap_or_default());
     }
 
     fn late_share(&self) -> f64 {
-        if self.timely == 0 { 0.0 } else { self.late as f64 / self.timely as f64 }
+        if self.timely == 0 {
+            0.0
+        } else {
+            self.late as f64 / self.timely as f64
+        }
     }
 
     /// A second and a client.
     fn rate(&self, count: u64) -> f64 {
-        if self.measured == 0 || self.seconds <= 0.0 { 0.0 } else { count as f64 / self.seconds / self.measured as f64 }
+        if self.measured == 0 || self.seconds <= 0.0 {
+            0.0
+        } else {
+            count as f64 / self.seconds / self.measured as f64
+        }
     }
 
     /// A second and a whole client.
@@ -220,7 +264,11 @@ impl Summary {
 
     /// Of a whole client.
     fn in_sight(&self) -> f64 {
-        if self.whole == 0 { 0.0 } else { self.in_sight as f64 / self.whole as f64 }
+        if self.whole == 0 {
+            0.0
+        } else {
+            self.in_sight as f64 / self.whole as f64
+        }
     }
 
     fn rtt_ms(&self) -> Option<f64> {
@@ -275,7 +323,12 @@ mod tests {
             "resumes",
         ];
         expected.sort_unstable();
-        let mut keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
+        let mut keys: Vec<&str> = json
+            .as_object()
+            .expect("an object")
+            .keys()
+            .map(String::as_str)
+            .collect();
         keys.sort_unstable();
         assert_eq!(keys, expected);
     }
@@ -284,26 +337,59 @@ mod tests {
     fn rates_are_a_second_and_a_client_within_the_measured_time() {
         let report = |updates: u64| {
             let snapshot = |updates, bytes_down| Snapshot {
-                stats: ClientStats { updates, events: 10, enters: 3, ..ClientStats::default() },
-                traffic: Traffic { bytes_down, ..Traffic::default() },
+                stats: ClientStats {
+                    updates,
+                    events: 10,
+                    enters: 3,
+                    ..ClientStats::default()
+                },
+                traffic: Traffic {
+                    bytes_down,
+                    ..Traffic::default()
+                },
                 silence: None,
             };
             let span = Some((snapshot(1_000, 500), snapshot(1_000 + updates, 2_500)));
-            Report { steady: true, span, ..Report::default() }
+            Report {
+                steady: true,
+                span,
+                ..Report::default()
+            }
         };
-        let json = Summary::new(3, Duration::from_secs(10), &[report(100), report(300), Report::default()]).json();
-        assert_eq!((&json["updates_per_s"], &json["bytes_down_per_s"]), (&json!(20.0), &json!(200.0)));
-        assert_eq!((&json["connected"], &json["enters"], &json["events"]), (&json!(2), &json!(6), &json!(20)));
+        let json = Summary::new(
+            3,
+            Duration::from_secs(10),
+            &[report(100), report(300), Report::default()],
+        )
+        .json();
+        assert_eq!(
+            (&json["updates_per_s"], &json["bytes_down_per_s"]),
+            (&json!(20.0), &json!(200.0))
+        );
+        assert_eq!(
+            (&json["connected"], &json["enters"], &json["events"]),
+            (&json!(2), &json!(6), &json!(20))
+        );
     }
 
     #[test]
     fn what_was_late_before_the_measured_time_does_not_count() {
         let snapshot = |events, late_events| Snapshot {
-            stats: ClientStats { events, late_events, ..ClientStats::default() },
+            stats: ClientStats {
+                events,
+                late_events,
+                ..ClientStats::default()
+            },
             ..Snapshot::default()
         };
-        let report = Report { span: Some((snapshot(10, 10), snapshot(110, 11))), ..Report::default() };
-        assert_eq!(Summary::new(1, Duration::from_secs(1), &[report]).json()["late_share"], json!(0.01));
+        let report = Report {
+            span: Some((snapshot(10, 10), snapshot(110, 11))),
+            ..Report::default()
+        };
+        assert_eq!(
+            Summary::new(1, Duration::from_secs(1), &[report]).json()["late_share"],
+            json!(0.01)
+        );
     }
 
     #[test]
@@ -313,14 +399,27 @@ mod tests {
             for &ms in gaps {
                 stats.gaps.add(Duration::from_millis(ms));
             }
-            Snapshot { stats, silence, ..Snapshot::default() }
+            Snapshot {
+                stats,
+                silence,
+                ..Snapshot::default()
+            }
         };
         let span = |last| Some((snapshot(&[900], None), last));
-        let report = |last| Report { span: span(last), ..Report::default() };
+        let report = |last| Report {
+            span: span(last),
+            ..Report::default()
+        };
         let of = |last| Summary::new(1, Duration::from_secs(1), &[report(last)]).json();
         let json = of(snapshot(&[900, 50, 60], None));
-        assert_eq!((&json["gap_ms_p99"], &json["gap_ms_max"]), (&json!(60), &json!(60)));
-        assert_eq!(of(snapshot(&[900, 50, 60], Some(Duration::from_secs(3))))["gap_ms_max"], json!(3_000));
+        assert_eq!(
+            (&json["gap_ms_p99"], &json["gap_ms_max"]),
+            (&json!(60), &json!(60))
+        );
+        assert_eq!(
+            of(snapshot(&[900, 50, 60], Some(Duration::from_secs(3))))["gap_ms_max"],
+            json!(3_000)
+        );
     }
 
     #[test]
@@ -330,41 +429,80 @@ mod tests {
             for &ms in near {
                 stats.ages.near.add(Duration::from_millis(ms));
             }
-            Snapshot { stats, ..Snapshot::default() }
+            Snapshot {
+                stats,
+                ..Snapshot::default()
+            }
         };
-        let report = Report { span: Some((snapshot(&[900]), snapshot(&[900, 50, 70]))), ..Report::default() };
+        let report = Report {
+            span: Some((snapshot(&[900]), snapshot(&[900, 50, 70]))),
+            ..Report::default()
+        };
         let ages = &Summary::new(1, Duration::from_secs(1), &[report]).json()["age_by_class"];
-        assert_eq!((&ages["near"], &ages["far"]["p50"]), (&json!({ "p50": 50, "p99": 70 }), &Json::Null));
+        assert_eq!(
+            (&ages["near"], &ages["far"]["p50"]),
+            (&json!({ "p50": 50, "p99": 70 }), &Json::Null)
+        );
     }
 
     #[test]
     fn the_median_round_trip_is_one_that_was_measured() {
         let report = |ms| {
-            let stats = ClientStats { rtt: Some(Duration::from_micros(ms)), ..ClientStats::default() };
-            let last = Snapshot { stats, ..Snapshot::default() };
-            Report { span: Some((Snapshot::default(), last)), ..Report::default() }
+            let stats = ClientStats {
+                rtt: Some(Duration::from_micros(ms)),
+                ..ClientStats::default()
+            };
+            let last = Snapshot {
+                stats,
+                ..Snapshot::default()
+            };
+            Report {
+                span: Some((Snapshot::default(), last)),
+                ..Report::default()
+            }
         };
         let reports = [report(9_000), report(1_250), report(3_000)];
-        assert_eq!(Summary::new(3, Duration::from_secs(1), &reports).json()["rtt_ms_p50"], json!(3.0));
+        assert_eq!(
+            Summary::new(3, Duration::from_secs(1), &reports).json()["rtt_ms_p50"],
+            json!(3.0)
+        );
     }
 
     #[test]
     fn gaps_around_moves_are_told_apart() {
         let moved = |gaps: &[u64]| {
-            let mut stats = ClientStats { moves: gaps.len() as u64, ..ClientStats::default() };
+            let mut stats = ClientStats {
+                moves: gaps.len() as u64,
+                ..ClientStats::default()
+            };
             for &ms in gaps {
                 stats.move_gaps.add(Duration::from_millis(ms));
             }
-            Snapshot { stats, ..Snapshot::default() }
+            Snapshot {
+                stats,
+                ..Snapshot::default()
+            }
         };
         let span = Some((moved(&[900]), moved(&[900, 70, 80])));
-        let report = Report { span, acknowledged: 7, lost_commands: 1, ..Report::default() };
+        let report = Report {
+            span,
+            acknowledged: 7,
+            lost_commands: 1,
+            ..Report::default()
+        };
         let json = Summary::new(1, Duration::from_secs(1), &[report]).json();
         assert_eq!(
-            (&json["moves"], &json["move_gap_ms_p50"], &json["move_gap_ms_p99"]),
+            (
+                &json["moves"],
+                &json["move_gap_ms_p50"],
+                &json["move_gap_ms_p99"]
+            ),
             (&json!(2), &json!(70), &json!(80))
         );
-        assert_eq!((&json["acknowledged"], &json["lost_commands"]), (&json!(7), &json!(1)));
+        assert_eq!(
+            (&json["acknowledged"], &json["lost_commands"]),
+            (&json!(7), &json!(1))
+        );
     }
 
     #[test]
@@ -373,6 +511,10 @@ mod tests {
         report.faults.add("room_full", 2, "no seat left");
         let summary = Summary::new(2, Duration::from_secs(1), &[report]);
         assert_eq!(summary.json()["errors"], json!(2));
-        assert!(summary.text().contains("2 room_full, such as: no seat left"));
+        assert!(
+            summary
+                .text()
+                .contains("2 room_full, such as: no seat left")
+        );
     }
 }

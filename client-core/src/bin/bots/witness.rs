@@ -1,10 +1,12 @@
 //! What a player would complain about.
 //!
-//! A client's events go in; what was wrong with them is counted, by a short name. What the game refuses in the ordinary course
-//! of play (too little mana, somebody in the way) is counted apart: that is no fault.
+//! A client's events go in; what was wrong with them is counted, by a short name. What the game
+//! refuses in the ordinary course of play (too little mana, somebody in the way) is counted apart:
+//! that is no fault.
 //!
-//! Checked: `Enter` and `Leave` of an id alternate and begin with `Enter`, `Update`s and events speak of what is in sight, the
-//! avatar comes into sight, and once in the game nobody is thrown out of it, loses a connection or hears nothing any more.
+//! Checked: `Enter` and `Leave` of an id alternate and begin with `Enter`, `Update`s and events
+//! speak of what is in sight, the avatar comes into sight, and once in the game nobody is thrown
+//! out of it, loses a connection or hears nothing any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,8 +15,15 @@ use ambit_client_core::client::event::{About, Connection, FieldValue, ViewEvent,
 use ambit_client_core::client::model::Room;
 
 /// Refusals that belong to the game.
-const ORDINARY: [&str; 5] = ["not_enough_mana", "on_cooldown", "dead", "out_of_range", "blocked"];
-/// A room says something every three seconds at the slowest; beyond seven nobody is there, whatever the line loses.
+const ORDINARY: [&str; 5] = [
+    "not_enough_mana",
+    "on_cooldown",
+    "dead",
+    "out_of_range",
+    "blocked",
+];
+/// A room says something every three seconds at the slowest; beyond seven nobody is there, whatever
+/// the line loses.
 const SILENCE: Duration = Duration::from_secs(7);
 /// Kinds of fault that are told apart; more are counted under one name.
 const KINDS: usize = 64;
@@ -53,8 +62,15 @@ impl Faults {
         if count == 0 {
             return;
         }
-        let kind = if self.kinds.len() < KINDS || self.kinds.contains_key(kind) { kind } else { "others" };
-        self.kinds.entry(kind.to_owned()).or_insert_with(|| (0, example.into())).0 += count;
+        let kind = if self.kinds.len() < KINDS || self.kinds.contains_key(kind) {
+            kind
+        } else {
+            "others"
+        };
+        self.kinds
+            .entry(kind.to_owned())
+            .or_insert_with(|| (0, example.into()))
+            .0 += count;
     }
 
     pub(crate) fn merge(&mut self, other: &Faults) {
@@ -69,7 +85,9 @@ impl Faults {
 
     /// Name, count and example of each kind.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u64, &str)> {
-        self.kinds.iter().map(|(kind, (count, example))| (kind.as_str(), *count, example.as_str()))
+        self.kinds
+            .iter()
+            .map(|(kind, (count, example))| (kind.as_str(), *count, example.as_str()))
     }
 }
 
@@ -81,7 +99,9 @@ impl Witness {
                 Some(reason) => self.faults.add("lobby session lost", 1, reason),
                 None => {}
             },
-            ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => self.room = Some(room.clone()),
+            ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
+                self.room = Some(room.clone())
+            }
             ViewEvent::Left { code, message, .. } => {
                 self.room = None;
                 self.break_off("thrown out of the room", format!("{code}: {message}"));
@@ -97,7 +117,9 @@ impl Witness {
                 let known = self.in_sight.remove(id);
                 self.expect(known, "leave without enter", *id);
             }
-            ViewEvent::Update(update) => self.expect_in_sight(update.id, "update of what is not in sight"),
+            ViewEvent::Update(update) => {
+                self.expect_in_sight(update.id, "update of what is not in sight")
+            }
             ViewEvent::Event(happening) => {
                 for field in &happening.fields {
                     if let FieldValue::Object(Some(id)) = field.value {
@@ -106,7 +128,9 @@ impl Witness {
                 }
             }
             ViewEvent::Error(failure) => match failure.about {
-                About::Command(_) if ORDINARY.contains(&failure.code.as_str()) => self.refusals += 1,
+                About::Command(_) if ORDINARY.contains(&failure.code.as_str()) => {
+                    self.refusals += 1
+                }
                 _ => self.faults.add(&failure.code, 1, &failure.message),
             },
             ViewEvent::Connection(connection) => self.handle_connection(connection),
@@ -125,13 +149,17 @@ impl Witness {
         self.is_in()
     }
 
-    /// The span is over, and nothing fresh has come for so long: a server that died without a word is a fault.
+    /// The span is over, and nothing fresh has come for so long: a server that died without a word
+    /// is a fault.
     pub(crate) fn end_span(&mut self, silence: Duration) {
         if let Some(reason) = self.away.take() {
             self.faults.add("lobby connection broke", 1, reason);
         }
         if self.is_in() && silence > SILENCE {
-            self.lose("silent at the end", format!("nothing fresh for {} ms", silence.as_millis()));
+            self.lose(
+                "silent at the end",
+                format!("nothing fresh for {} ms", silence.as_millis()),
+            );
         }
     }
 
@@ -234,7 +262,14 @@ mod tests {
 
     #[test]
     fn a_quiet_life_has_no_faults() {
-        let witness = after(&[enter(1, true), enter(2, false), update(2), happening(2), leave(2), enter(3, false)]);
+        let witness = after(&[
+            enter(1, true),
+            enter(2, false),
+            update(2),
+            happening(2),
+            leave(2),
+            enter(3, false),
+        ]);
         assert_eq!(names(&witness), Vec::<&str>::new());
         assert!(witness.is_steady());
     }
@@ -244,7 +279,10 @@ mod tests {
         for (events, fault) in [
             (vec![enter(1, true), enter(1, false)], "enter twice"),
             (vec![leave(1)], "leave without enter"),
-            (vec![enter(1, false), leave(1), leave(1)], "leave without enter"),
+            (
+                vec![enter(1, false), leave(1), leave(1)],
+                "leave without enter",
+            ),
             (vec![update(1)], "update of what is not in sight"),
             (vec![happening(1)], "event about what is not in sight"),
         ] {
@@ -255,16 +293,27 @@ mod tests {
     #[test]
     fn what_games_refuse_is_no_fault_and_what_a_client_got_wrong_is() {
         let refused = |code: &str| failure(About::Command(1), code);
-        let witness = after(&[refused("not_enough_mana"), refused("blocked"), refused("unknown_command")]);
+        let witness = after(&[
+            refused("not_enough_mana"),
+            refused("blocked"),
+            refused("unknown_command"),
+        ]);
         assert_eq!(witness.refusals(), 2);
         assert_eq!(names(&witness), ["unknown_command"]);
-        assert_eq!(names(&after(&[failure(About::Request(1), "dead")])), ["dead"]);
+        assert_eq!(
+            names(&after(&[failure(About::Request(1), "dead")])),
+            ["dead"]
+        );
     }
 
     #[test]
     fn a_break_after_the_arrival_is_a_fault_even_if_the_bot_comes_back() {
-        let broken =
-            || ViewEvent::Connection(Connection::GameBroken { reason: "gone".into(), retry_in: Duration::ZERO });
+        let broken = || {
+            ViewEvent::Connection(Connection::GameBroken {
+                reason: "gone".into(),
+                retry_in: Duration::ZERO,
+            })
+        };
         let witness = after(&[broken(), enter(1, true)]);
         assert!(witness.is_steady());
         assert_eq!(witness.faults().count(), 0);
@@ -276,12 +325,27 @@ mod tests {
 
     #[test]
     fn a_lobby_that_is_back_with_the_session_is_no_fault() {
-        let broken = || ViewEvent::Connection(Connection::Broken { reason: "gone".into(), retry_in: Duration::ZERO });
+        let broken = || {
+            ViewEvent::Connection(Connection::Broken {
+                reason: "gone".into(),
+                retry_in: Duration::ZERO,
+            })
+        };
         let mut witness = after(&[enter(1, true), broken(), broken(), welcome(true)]);
         witness.end_span(Duration::ZERO);
-        assert_eq!((witness.resumes(), witness.is_steady(), witness.faults().count()), (1, true, 0));
+        assert_eq!(
+            (
+                witness.resumes(),
+                witness.is_steady(),
+                witness.faults().count()
+            ),
+            (1, true, 0)
+        );
 
-        assert_eq!(names(&after(&[enter(1, true), broken(), welcome(false)])), ["lobby session lost"]);
+        assert_eq!(
+            names(&after(&[enter(1, true), broken(), welcome(false)])),
+            ["lobby session lost"]
+        );
         let mut witness = after(&[enter(1, true), broken()]);
         witness.end_span(Duration::ZERO);
         assert_eq!(names(&witness), ["lobby connection broke"]);
@@ -321,29 +385,64 @@ mod tests {
 
     fn enter(id: u32, own: bool) -> ViewEvent {
         let (t, position) = (GameTime::ZERO, Position::default());
-        ViewEvent::Enter(Enter { id, kind: "avatar".into(), own, t, position, components: Vec::new() })
+        ViewEvent::Enter(Enter {
+            id,
+            kind: "avatar".into(),
+            own,
+            t,
+            position,
+            components: Vec::new(),
+        })
     }
 
     fn welcome(resumed: bool) -> ViewEvent {
         let (player, name, grace) = (PlayerId(1), "bot".to_owned(), Duration::ZERO);
-        ViewEvent::Welcome(Welcome { player, name, resumed, room: None, grace, games: Vec::new() })
+        ViewEvent::Welcome(Welcome {
+            player,
+            name,
+            resumed,
+            room: None,
+            grace,
+            games: Vec::new(),
+        })
     }
 
     fn leave(id: u32) -> ViewEvent {
-        ViewEvent::Leave { id, t: GameTime::ZERO }
+        ViewEvent::Leave {
+            id,
+            t: GameTime::ZERO,
+        }
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::Update(Update { id, t: GameTime::ZERO, at: GameTime::ZERO, components: Vec::new() })
+        ViewEvent::Update(Update {
+            id,
+            t: GameTime::ZERO,
+            at: GameTime::ZERO,
+            components: Vec::new(),
+        })
     }
 
     fn happening(id: u32) -> ViewEvent {
-        let fields = vec![Named { name: "target".into(), value: FieldValue::Object(Some(id)) }];
+        let fields = vec![Named {
+            name: "target".into(),
+            value: FieldValue::Object(Some(id)),
+        }];
         let (t, effect) = (GameTime::ZERO, GameTime::ZERO);
-        ViewEvent::Event(Happening { name: "damage".into(), t, effect, late: false, fields })
+        ViewEvent::Event(Happening {
+            name: "damage".into(),
+            t,
+            effect,
+            late: false,
+            fields,
+        })
     }
 
     fn failure(about: About, code: &str) -> ViewEvent {
-        ViewEvent::Error(Failure { about, code: code.into(), message: String::new() })
+        ViewEvent::Error(Failure {
+            about,
+            code: code.into(),
+            message: String::new(),
+        })
     }
 }

@@ -8,53 +8,123 @@ use serde_json::Value as Json;
 pub(crate) fn text(json: &Json) -> String {
     match word(json, "ev") {
         "welcome" => welcome(json),
-        "rooms" => list(json, "rooms", "no rooms: make one with 'create NAME game=GAME'", room),
-        "created" => format!("room {} '{}' is yours; 'start' starts its game", number(json, "id"), word(json, "name")),
-        "joined" => format!("you are in room {} '{}' ({})", number(json, "id"), word(json, "name"), word(json, "game")),
+        "rooms" => list(
+            json,
+            "rooms",
+            "no rooms: make one with 'create NAME game=GAME'",
+            room,
+        ),
+        "created" => format!(
+            "room {} '{}' is yours; 'start' starts its game",
+            number(json, "id"),
+            word(json, "name")
+        ),
+        "joined" => format!(
+            "you are in room {} '{}' ({})",
+            number(json, "id"),
+            word(json, "name"),
+            word(json, "game")
+        ),
         "started" => started(json),
-        "map" => format!("the map is here: {} boxes ({} bytes)", number(json, "boxes"), number(json, "bytes")),
+        "map" => format!(
+            "the map is here: {} boxes ({} bytes)",
+            number(json, "boxes"),
+            number(json, "bytes")
+        ),
         "enter" => format!("+ {}", object(json)),
         "update" => format!("~ {}", object(json)),
         "leave" => format!("- #{}", number(json, "id")),
         "event" => event(json),
-        "chat" => format!("[{}] {}: {}", word(json, "channel"), word(json, "from"), word(json, "text")),
+        "chat" => format!(
+            "[{}] {}: {}",
+            word(json, "channel"),
+            word(json, "from"),
+            word(json, "text")
+        ),
         "players" => list(json, "players", "nobody", player),
-        "renamed" => format!("player {} is called {} now", number(json, "player"), word(json, "name")),
+        "renamed" => format!(
+            "player {} is called {} now",
+            number(json, "player"),
+            word(json, "name")
+        ),
         "objects" => list(json, "objects", "nothing around", object),
-        "left" => format!("you are out of room {}: {}", number(json, "room"), reason(json)),
+        "left" => format!(
+            "you are out of room {}: {}",
+            number(json, "room"),
+            reason(json)
+        ),
         "error" => format!("! {}: {}", word(json, "code"), word(json, "message")),
-        "help" => {
-            list(json, "commands", "", |command| format!("{:<44} {}", word(command, "usage"), word(command, "meaning")))
-        }
+        "help" => list(json, "commands", "", |command| {
+            format!(
+                "{:<44} {}",
+                word(command, "usage"),
+                word(command, "meaning")
+            )
+        }),
         _ => pairs(json),
     }
 }
 
 fn welcome(json: &Json) -> String {
-    let games: Vec<&str> = json["games"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let games: Vec<&str> = json["games"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
     let back = if json["resumed"] == true { " back" } else { "" };
-    format!("welcome{back}, {}; games: {}; 'help' lists the commands", word(json, "name"), games.join(", "))
+    format!(
+        "welcome{back}, {}; games: {}; 'help' lists the commands",
+        word(json, "name"),
+        games.join(", ")
+    )
 }
 
 fn started(json: &Json) -> String {
-    let spells: Vec<&str> = json["spells"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let spells: Vec<&str> = json["spells"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
     let (width, height) = (metres(&json["width"]), metres(&json["height"]));
-    let spells = if spells.is_empty() { String::new() } else { format!("; spells: {}", spells.join(", ")) };
-    format!("the game {} runs: {width} x {height} m{spells}", word(json, "game"))
+    let spells = if spells.is_empty() {
+        String::new()
+    } else {
+        format!("; spells: {}", spells.join(", "))
+    };
+    format!(
+        "the game {} runs: {width} x {height} m{spells}",
+        word(json, "game")
+    )
 }
 
 fn room(room: &Json) -> String {
-    let state = if room["running"] == true { "running" } else { "waiting" };
-    let locked = if room["password"] == true { ", password" } else { "" };
+    let state = if room["running"] == true {
+        "running"
+    } else {
+        "waiting"
+    };
+    let locked = if room["password"] == true {
+        ", password"
+    } else {
+        ""
+    };
     let (id, name, game) = (number(room, "id"), word(room, "name"), word(room, "game"));
-    format!("{id:>4} {name:<32} {game:<10} {}/{} {state}{locked}", number(room, "players"), number(room, "capacity"))
+    format!(
+        "{id:>4} {name:<32} {game:<10} {}/{} {state}{locked}",
+        number(room, "players"),
+        number(room, "capacity")
+    )
 }
 
 fn player(player: &Json) -> String {
     let mut text = format!("{:>4} {}", number(player, "id"), word(player, "name"));
-    for (key, expected, remark) in
-        [("host", true, " (host)"), ("ready", true, " (ready)"), ("connected", false, " (away)")]
-    {
+    for (key, expected, remark) in [
+        ("host", true, " (host)"),
+        ("ready", true, " (ready)"),
+        ("connected", false, " (away)"),
+    ] {
         if player[key] == expected {
             text.push_str(remark);
         }
@@ -104,7 +174,12 @@ fn component(name: &str, value: &Json) -> Option<String> {
 fn event(json: &Json) -> String {
     let mut text = format!("* {}", word(json, "name"));
     let known = ["ev", "t", "name", "effect", "late"];
-    for (key, value) in json.as_object().into_iter().flatten().filter(|(key, _)| !known.contains(&key.as_str())) {
+    for (key, value) in json
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !known.contains(&key.as_str()))
+    {
         let _ = match value {
             Json::Object(_) => write!(text, " {key} {}", place(value)),
             _ => write!(text, " {key} {value}"),
@@ -117,8 +192,15 @@ fn event(json: &Json) -> String {
 }
 
 fn pairs(json: &Json) -> String {
-    let pairs = json.as_object().into_iter().flatten().filter(|(key, _)| *key != "ev");
-    pairs.map(|(key, value)| format!("{key:<24} {value}")).collect::<Vec<_>>().join("\n")
+    let pairs = json
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != "ev");
+    pairs
+        .map(|(key, value)| format!("{key:<24} {value}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn reason(json: &Json) -> String {
@@ -138,7 +220,11 @@ fn list(json: &Json, key: &str, nothing: &str, line: impl Fn(&Json) -> String) -
 
 fn place(json: &Json) -> String {
     let ground = format!("{} {}", metres(&json["x"]), metres(&json["y"]));
-    if float(&json["z"]).abs() < 0.05 { ground } else { format!("{ground}, {} m up", metres(&json["z"])) }
+    if float(&json["z"]).abs() < 0.05 {
+        ground
+    } else {
+        format!("{ground}, {} m up", metres(&json["z"]))
+    }
 }
 
 fn metres(json: &Json) -> String {
@@ -173,14 +259,14 @@ mod tests {
             "ev": "enter", "t": 5, "id": 7, "kind": "avatar", "own": true, "x": 12.54, "y": 3.0, "z": 0.0, "name": "ann",
             "components": components,
         });
-        let expected = "+ #7 avatar ann (you) at 12.5 3.0, alive true, health 75/100, going to 20.0 5.0";
+        let expected =
+            "+ #7 avatar ann (you) at 12.5 3.0, alive true, health 75/100, going to 20.0 5.0";
         assert_eq!(text(&enter), expected);
     }
 
     #[test]
     fn who_moves_freely_is_on_its_way_without_a_destination() {
-        let object =
-            |moves| json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": { "moves": moves, "yaw": 1.5 } } });
+        let object = |moves| json!({ "id": 7, "x": 1.0, "y": 2.0, "components": { "pose": { "moves": moves, "yaw": 1.5 } } });
         let mut enter = object(true);
         enter["ev"] = json!("enter");
         assert_eq!(text(&enter), "+ #7 at 1.0 2.0, on its way");
@@ -190,8 +276,7 @@ mod tests {
 
     #[test]
     fn what_happens_is_told_with_who_and_how_much() {
-        let event =
-            json!({ "ev": "event", "t": 9, "name": "damage", "effect": 12, "late": true, "amount": 25, "target": 3 });
+        let event = json!({ "ev": "event", "t": 9, "name": "damage", "effect": 12, "late": true, "amount": 25, "target": 3 });
         assert_eq!(text(&event), "* damage amount 25 target 3 (late)");
     }
 

@@ -1,7 +1,8 @@
 //! Lines from a file or the standard input.
 //!
-//! A thread reads, since a read of the standard input can't be broken off; it ends with the process. Bounds: [`LINES`] lines
-//! wait, then the reader does; of a line longer than [`MAX_BYTES`] only the fact is told.
+//! A thread reads, since a read of the standard input can't be broken off; it ends with the
+//! process. Bounds: [`LINES`] lines wait, then the reader does; of a line longer than [`MAX_BYTES`]
+//! only the fact is told.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -44,7 +45,8 @@ fn start(mut source: impl BufRead + Send + 'static) -> Lines {
     lines
 }
 
-/// The next line without its end; what is not UTF-8 is replaced. A source that can't be read has ended.
+/// The next line without its end; what is not UTF-8 is replaced. A source that can't be read has
+/// ended.
 fn next_line(source: &mut impl BufRead) -> Option<Result<String, TooLong>> {
     let mut line = Vec::new();
     let read = source.by_ref().take(MAX_BYTES).read_until(b'\n', &mut line);
@@ -55,7 +57,9 @@ fn next_line(source: &mut impl BufRead) -> Option<Result<String, TooLong>> {
         source.skip_until(b'\n').ok()?;
         return Some(Err(TooLong));
     }
-    Some(Ok(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()))
+    Some(Ok(String::from_utf8_lossy(&line)
+        .trim_end_matches(['\r', '\n'])
+        .to_owned()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! A player in a terminal, or in a script.
 //!
-//! On a terminal: a prompt, and lines in words. Otherwise commands from a file or the standard input, one a line, and one
-//! JSON object a line on the standard output. What the commands are is in `text::command`, what is printed in `text::json`.
+//! On a terminal: a prompt, and lines in words. Otherwise commands from a file or the standard
+//! input, one a line, and one JSON object a line on the standard output. What the commands are is
+//! in `text::command`, what is printed in `text::json`.
 //!
-//! Exit status: 0 after `quit`, at the end of input or asked by a signal; 1 if there was no way to connect, the server refused,
-//! or the connection is gone for good; 2 for a mistake in the flags, a script that can't be opened included.
+//! Exit status: 0 after `quit`, at the end of input or asked by a signal; 1 if there was no way to
+//! connect, the server refused, or the connection is gone for good; 2 for a mistake in the flags, a
+//! script that can't be opened included.
 
 mod human;
 mod input;
@@ -38,9 +40,9 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A player in a terminal, or in a script.
 ///
-/// On a terminal it shows a prompt; otherwise it reads commands from the script or the standard input, one a line, and prints
-/// one JSON object a line. A console that was killed comes back into its room and avatar when it is started again with
-/// the same server and name.
+/// On a terminal it shows a prompt; otherwise it reads commands from the script or the standard
+/// input, one a line, and prints one JSON object a line. A console that was killed comes back into
+/// its room and avatar when it is started again with the same server and name.
 #[derive(Debug, clap::Parser)]
 #[command(name = "console", version)]
 struct Args {
@@ -51,7 +53,12 @@ struct Args {
     drawing: flags::Drawing,
 
     /// The player's name, 1 to 24 characters; without one, the server makes one up.
-    #[arg(long, env = "AMBIT_NAME", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        env = "AMBIT_NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
     name: String,
 
     /// Read commands from this file.
@@ -60,7 +67,9 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let matches = Args::command().after_long_help(command_list()).get_matches();
+    let matches = Args::command()
+        .after_long_help(command_list())
+        .get_matches();
     let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     flags::start_log();
     let (lines, style) = match lines(args.script.as_ref()) {
@@ -86,8 +95,16 @@ fn run(args: &Args, lines: Lines, style: Style) -> anyhow::Result<ExitCode> {
     };
     let mut token = token_file(args);
     let resume_token = token.token();
-    let setup = Setup { options: options(args, trust, resume_token), lines, style, token };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let setup = Setup {
+        options: options(args, trust, resume_token),
+        lines,
+        style,
+        token,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     let exit = runtime.block_on(session::run(setup, random))?;
     runtime.shutdown_timeout(FAREWELL);
     Ok(exit)
@@ -104,7 +121,13 @@ fn options(args: &Args, trust: Trust, resume_token: Vec<u8>) -> Options {
         predict: args.drawing.predict,
         ..ClientConfig::default()
     };
-    Options { server: args.target.server.clone(), trust, impairment: args.target.impair, number: 0, client }
+    Options {
+        server: args.target.server.clone(),
+        trust,
+        impairment: args.target.impair,
+        number: 0,
+        client,
+    }
 }
 
 /// Where commands come from, and for whom the output is.
@@ -121,7 +144,9 @@ fn lines(script: Option<&PathBuf>) -> Result<(Lines, Style), String> {
 
 fn token_file(args: &Args) -> TokenFile {
     match token::state_directory(|name| std::env::var_os(name)) {
-        Some(directory) if !args.name.is_empty() => TokenFile::open(&directory, &args.target.server, &args.name),
+        Some(directory) if !args.name.is_empty() => {
+            TokenFile::open(&directory, &args.target.server, &args.name)
+        }
         _ => TokenFile::none(),
     }
 }
@@ -131,13 +156,17 @@ fn command_list() -> String {
     for (usage, meaning) in command::HELP {
         let _ = write!(text, "  {usage}\n          {meaning}\n");
     }
-    text.push_str("\nLogs go to the standard error if AMBIT_LOG says which, for example AMBIT_LOG=debug.");
+    text.push_str(
+        "\nLogs go to the standard error if AMBIT_LOG says which, for example AMBIT_LOG=debug.",
+    );
     text
 }
 
 /// Unpredictable bytes.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .expect("the system has random numbers");
     bytes
 }

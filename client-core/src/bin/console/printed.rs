@@ -1,9 +1,11 @@
 //! What was printed, for `wait-for`.
 //!
-//! Kinds of lines go in, in the order of printing; [`Printed::take`] tells whether there was one of a kind since the last one
-//! that was taken. So two `wait-for`s in a row find two lines one after the other, however fast they came.
+//! Kinds of lines go in, in the order of printing; [`Printed::take`] tells whether there was one of
+//! a kind since the last one that was taken. So two `wait-for`s in a row find two lines one after
+//! the other, however fast they came.
 //!
-//! Bound: [`KEPT`] lines; beyond it the oldest is forgotten: a script that has not asked by then does not mean it.
+//! Bound: [`KEPT`] lines; beyond it the oldest is forgotten: a script that has not asked by then
+//! does not mean it.
 
 use std::collections::VecDeque;
 
@@ -25,7 +27,10 @@ pub(crate) struct Kind(u8);
 impl Kind {
     /// The kind called `name`, if there is one.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        json::KINDS.iter().position(|&kind| kind == name).map(|index| Kind(index as u8))
+        json::KINDS
+            .iter()
+            .position(|&kind| kind == name)
+            .map(|index| Kind(index as u8))
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -41,9 +46,12 @@ impl Printed {
         self.kinds.push_back(kind.0);
     }
 
-    /// Takes the first line of this kind, and forgets those before it. Without one, nothing is forgotten.
+    /// Takes the first line of this kind, and forgets those before it. Without one, nothing is
+    /// forgotten.
     pub(crate) fn take(&mut self, kind: Kind) -> bool {
-        let Some(index) = self.kinds.iter().position(|&printed| printed == kind.0) else { return false };
+        let Some(index) = self.kinds.iter().position(|&printed| printed == kind.0) else {
+            return false;
+        };
         self.kinds.drain(..=index);
         true
     }

@@ -15,12 +15,19 @@ pub(crate) fn objects(client: &mut Client, now: LocalTime) -> Json {
     client.handle_timeout(now);
     let t = client.room_time(now).unwrap_or_default();
     let object = |seen: ambit_client_core::replica::Seen<'_, ()>| {
-        json::object(seen.id, seen.kind(), seen.is_own(), seen.position(t).unwrap_or_default(), &seen.values(t))
+        json::object(
+            seen.id,
+            seen.kind(),
+            seen.is_own(),
+            seen.position(t).unwrap_or_default(),
+            &seen.values(t),
+        )
     };
     json!({ "ev": "objects", "t": ms(t), "objects": client.objects().map(object).collect::<Vec<_>>() })
 }
 
-/// Figures since the start of the console; `t` and what belongs to a running game are null without one.
+/// Figures since the start of the console; `t` and what belongs to a running game are null without
+/// one.
 pub(crate) fn stats(client: &Client, now: LocalTime, ages: &Distribution) -> Json {
     let ClientStats {
         datagrams_down,

@@ -26,7 +26,8 @@ pub(crate) fn show(style: Style, json: &Json) -> io::Result<()> {
     prompt(style, &mut out)
 }
 
-/// Shows how far something has got, to a person: in the line of the prompt, which comes back with the next line shown.
+/// Shows how far something has got, to a person: in the line of the prompt, which comes back with
+/// the next line shown.
 pub(crate) fn show_progress(style: Style, what: &str, done: usize, all: usize) -> io::Result<()> {
     if style == Style::Script {
         return Ok(());
@@ -53,7 +54,10 @@ fn printable(json: &Json) -> Json {
     match json {
         Json::String(text) => Json::String(text.replace(char::is_control, " ")),
         Json::Array(items) => items.iter().map(printable).collect(),
-        Json::Object(pairs) => pairs.iter().map(|(key, value)| (key.clone(), printable(value))).collect(),
+        Json::Object(pairs) => pairs
+            .iter()
+            .map(|(key, value)| (key.clone(), printable(value)))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -66,6 +70,9 @@ mod tests {
 
     #[test]
     fn texts_of_others_cannot_steer_the_terminal() {
-        assert_eq!(printable(&json!({ "a": ["\u{1b}[2J", 1] })), json!({ "a": [" [2J", 1] }));
+        assert_eq!(
+            printable(&json!({ "a": ["\u{1b}[2J", 1] })),
+            json!({ "a": [" [2J", 1] })
+        );
     }
 }

@@ -1,15 +1,19 @@
 //! The order in which lines are carried out.
 //!
-//! Lines, view events and the time go in; [`Step`]s come out of [`Script::poll_step`]: what is to be asked, commanded or printed
-//! next. No I/O and no clock. The same for a script and for a person at a prompt.
+//! Lines, view events and the time go in; [`Step`]s come out of [`Script::poll_step`]: what is to
+//! be asked, commanded or printed next. No I/O and no clock. The same for a script and for a person
+//! at a prompt.
 //!
 //! Rules:
-//! 1. Nothing is carried out before the welcome. Then one line after the other: a request waits for its answer ([`ANSWER`] at
-//!    most), so that the next line knows what has become of it; what was said waits until it is heard.
-//! 2. What is meant for the game waits for it while the player is in a room ([`GAME`] at most), else it is an error.
-//! 3. `wait-for` is content with a line that was printed since the last `wait-for` ended (see [`printed`](super::printed)).
-//! 4. A line that makes no sense is an error, and the next one follows. `quit` and the end of input wait for answers under way,
-//!    [`FAREWELL`] at most.
+//! 1. Nothing is carried out before the welcome. Then one line after the other: a request waits for
+//!    its answer ([`ANSWER`] at most), so that the next line knows what has become of it; what was
+//!    said waits until it is heard.
+//! 2. What is meant for the game waits for it while the player is in a room ([`GAME`] at most),
+//!    else it is an error.
+//! 3. `wait-for` is content with a line that was printed since the last `wait-for` ended (see
+//!    [`printed`](super::printed)).
+//! 4. A line that makes no sense is an error, and the next one follows. `quit` and the end of input
+//!    wait for answers under way, [`FAREWELL`] at most.
 //!
 //! Bound: one line at a time; the reader keeps the others.
 
@@ -155,7 +159,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
     /// Whether the next line may come.
     pub(crate) fn wants_line(&self) -> bool {
-        self.player.is_some() && !self.ended && self.steps.is_empty() && matches!(self.wait, Wait::Nothing)
+        self.player.is_some()
+            && !self.ended
+            && self.steps.is_empty()
+            && matches!(self.wait, Wait::Nothing)
     }
 
     pub(crate) fn poll_step(&mut self) -> Option<Step> {
@@ -179,7 +186,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         if self.unanswered.is_empty() {
             self.steps.push_back(Step::Quit);
         } else {
-            self.wait = Wait::LastAnswers { until: now + FAREWELL };
+            self.wait = Wait::LastAnswers {
+                until: now + FAREWELL,
+            };
         }
     }
 
@@ -188,24 +197,34 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         self.wait = match (std::mem::replace(&mut self.wait, Wait::Nothing), number) {
             (Wait::Number(purpose), Some(request)) => {
                 self.unanswered.insert(request);
-                Wait::Answer { request, purpose, until: now + ANSWER }
+                Wait::Answer {
+                    request,
+                    purpose,
+                    until: now + ANSWER,
+                }
             }
             (Wait::Number(_), None) => Wait::Nothing,
             (other, _) => other,
         };
     }
 
-    /// Something has happened. Returns whether it is to be printed; if so, [`Script::handle_printed`] follows.
+    /// Something has happened. Returns whether it is to be printed; if so,
+    /// [`Script::handle_printed`] follows.
     pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
         self.learn(event);
         let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
-        let Some(request) = request_of(event).filter(|request| self.unanswered.remove(request)) else {
+        let Some(request) = request_of(event).filter(|request| self.unanswered.remove(request))
+        else {
             self.resume(now);
             return shown;
         };
         let mut private = false;
         match std::mem::replace(&mut self.wait, Wait::Nothing) {
-            Wait::Answer { request: waited, purpose, .. } if waited == request => {
+            Wait::Answer {
+                request: waited,
+                purpose,
+                ..
+            } if waited == request => {
                 private = self.follow_up(now, &purpose, event);
             }
             other => self.wait = other,
@@ -216,7 +235,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
     /// A line of this kind was printed.
     pub(crate) fn handle_printed(&mut self, kind: &str) {
-        let Some(kind) = Kind::named(kind) else { return };
+        let Some(kind) = Kind::named(kind) else {
+            return;
+        };
         self.printed.note(kind);
         if let Wait::Printed { kind: wanted, .. } = self.wait
             && self.printed.take(wanted)
@@ -235,13 +256,20 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.printed.forget();
                 self.error("timeout", format!("no '{}' came in time", kind.name()));
             }
-            Wait::Answer { purpose: Purpose::FindRoom { .. } | Purpose::FindPlayer { .. }, .. } => {
+            Wait::Answer {
+                purpose: Purpose::FindRoom { .. } | Purpose::FindPlayer { .. },
+                ..
+            } => {
                 self.error("timeout", "the server did not answer in time".to_owned());
             }
             Wait::Game { .. } => self.not_in_game(),
             Wait::Avatar { .. } => self.steps.push_back(Step::Objects),
             Wait::LastAnswers { .. } => self.steps.push_back(Step::Quit),
-            Wait::Nothing | Wait::Number(_) | Wait::Time { .. } | Wait::Echo { .. } | Wait::Answer { .. } => {}
+            Wait::Nothing
+            | Wait::Number(_)
+            | Wait::Time { .. }
+            | Wait::Echo { .. }
+            | Wait::Answer { .. } => {}
         }
     }
 
@@ -261,25 +289,64 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     fn begin(&mut self, now: LocalTime, line: Line) {
         match line {
             Line::Rooms => self.ask(Request::ListRooms { subscribe: false }),
-            Line::Create { name, game, capacity, password, parameters } => {
+            Line::Create {
+                name,
+                game,
+                capacity,
+                password,
+                parameters,
+            } => {
                 let key = (self.new_key)();
-                self.ask(Request::CreateRoom(CreateRoom { name, game, capacity, parameters, password, key }));
+                self.ask(Request::CreateRoom(CreateRoom {
+                    name,
+                    game,
+                    capacity,
+                    parameters,
+                    password,
+                    key,
+                }));
             }
-            Line::Join { room: RoomName::Id(room), password } => self.ask(Request::JoinRoom { room, password }),
-            Line::Join { room: RoomName::Name(name), password } => {
-                self.ask_for(Request::ListRooms { subscribe: false }, Purpose::FindRoom { name, password });
+            Line::Join {
+                room: RoomName::Id(room),
+                password,
+            } => self.ask(Request::JoinRoom { room, password }),
+            Line::Join {
+                room: RoomName::Name(name),
+                password,
+            } => {
+                self.ask_for(
+                    Request::ListRooms { subscribe: false },
+                    Purpose::FindRoom { name, password },
+                );
             }
             Line::Start => self.ask(Request::StartRoom),
             Line::Ready(ready) => self.ask(Request::SetReady(ready)),
             Line::Leave => self.ask(Request::LeaveRoom),
-            Line::Players => self.ask(Request::ListPlayers { everybody: self.room.is_none() }),
+            Line::Players => self.ask(Request::ListPlayers {
+                everybody: self.room.is_none(),
+            }),
             Line::Nick(name) => self.ask(Request::SetName(name)),
             Line::Say(to, text) => {
-                let here = if self.room.is_some() { Audience::Room } else { Audience::Lobby };
-                self.ask_for(Request::Say { to: to.unwrap_or(here), text }, Purpose::Say);
+                let here = if self.room.is_some() {
+                    Audience::Room
+                } else {
+                    Audience::Lobby
+                };
+                self.ask_for(
+                    Request::Say {
+                        to: to.unwrap_or(here),
+                        text,
+                    },
+                    Purpose::Say,
+                );
             }
-            Line::Kick(name) => self.ask_for(Request::ListPlayers { everybody: false }, Purpose::FindPlayer { name }),
-            Line::Move(..) | Line::Keys(_) | Line::Cast(..) | Line::Objects => self.begin_in_game(now, line),
+            Line::Kick(name) => self.ask_for(
+                Request::ListPlayers { everybody: false },
+                Purpose::FindPlayer { name },
+            ),
+            Line::Move(..) | Line::Keys(_) | Line::Cast(..) | Line::Objects => {
+                self.begin_in_game(now, line)
+            }
             Line::Watch(on) => {
                 self.watching = on;
                 self.steps.push_back(Step::Watch(on));
@@ -296,7 +363,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
         let (spells, avatar) = match &self.game {
             Game::Out => return self.not_in_game(),
             Game::Coming => {
-                self.wait = Wait::Game { line, until: now + GAME };
+                self.wait = Wait::Game {
+                    line,
+                    until: now + GAME,
+                };
                 return;
             }
             Game::There { spells, avatar } => (spells, *avatar),
@@ -307,7 +377,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             Line::Cast(spell, at) => cast(spells, &spell, at),
             _ if avatar => Step::Objects,
             _ => {
-                self.wait = Wait::Avatar { until: now + AVATAR };
+                self.wait = Wait::Avatar {
+                    until: now + AVATAR,
+                };
                 return;
             }
         };
@@ -316,10 +388,19 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
     fn wait_for(&mut self, now: LocalTime, kind: &str, time: Duration) {
         let Some(wanted) = Kind::named(kind) else {
-            return self.error("usage", format!("there is no event '{kind}'; there are {}", json::KINDS.join(", ")));
+            return self.error(
+                "usage",
+                format!(
+                    "there is no event '{kind}'; there are {}",
+                    json::KINDS.join(", ")
+                ),
+            );
         };
         if !self.printed.take(wanted) {
-            self.wait = Wait::Printed { kind: wanted, until: now + time };
+            self.wait = Wait::Printed {
+                kind: wanted,
+                until: now + time,
+            };
         }
     }
 
@@ -337,7 +418,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     }
 
     fn not_in_game(&mut self) {
-        self.error("not_in_game", "there is no game: create or join a room, and start it".to_owned());
+        self.error(
+            "not_in_game",
+            "there is no game: create or join a room, and start it".to_owned(),
+        );
     }
 
     /// Goes on with what was looked up. Returns whether the answer was of no other interest.
@@ -349,7 +433,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             }
             (Purpose::FindRoom { name, password }, ViewEvent::Rooms { rooms, .. }) => {
                 match room_called(name, rooms) {
-                    Ok(room) => self.ask(Request::JoinRoom { room, password: password.clone() }),
+                    Ok(room) => self.ask(Request::JoinRoom {
+                        room,
+                        password: password.clone(),
+                    }),
                     Err(message) => self.error("no_such_room", message),
                 }
                 true
@@ -357,7 +444,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             (Purpose::FindPlayer { name }, ViewEvent::Players { players, .. }) => {
                 match players.iter().find(|player: &&Player| player.name == *name) {
                     Some(player) => self.ask(Request::Kick(player.id)),
-                    None => self.error("no_such_player", format!("there is nobody called '{name}' in the room")),
+                    None => self.error(
+                        "no_such_player",
+                        format!("there is nobody called '{name}' in the room"),
+                    ),
                 }
                 true
             }
@@ -384,7 +474,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             }
             ViewEvent::Left { .. } => (self.room, self.game) = (None, Game::Out),
             ViewEvent::Started(started) => {
-                self.game = Game::There { spells: started.spells.clone(), avatar: false };
+                self.game = Game::There {
+                    spells: started.spells.clone(),
+                    avatar: false,
+                };
             }
             ViewEvent::Enter(enter) if enter.own => {
                 if let Game::There { avatar, .. } = &mut self.game {
@@ -409,7 +502,9 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
             Wait::Avatar { .. } if !matches!(self.game, Game::There { avatar: false, .. }) => {
                 self.begin_in_game(now, Line::Objects);
             }
-            Wait::LastAnswers { .. } if self.unanswered.is_empty() => self.steps.push_back(Step::Quit),
+            Wait::LastAnswers { .. } if self.unanswered.is_empty() => {
+                self.steps.push_back(Step::Quit)
+            }
             other => self.wait = other,
         }
     }
@@ -417,10 +512,16 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
 
 fn cast(spells: &[String], spell: &str, at: Option<(f32, f32)>) -> Step {
     if let Some(number) = spells.iter().position(|name| name == spell) {
-        return Step::Act(Action::Cast { spell: number as u8, at });
+        return Step::Act(Action::Cast {
+            spell: number as u8,
+            at,
+        });
     }
     let known = spells.join(", ");
-    Step::Error("unknown_command", format!("unknown spell '{spell}'; this game has: {known}"))
+    Step::Error(
+        "unknown_command",
+        format!("unknown spell '{spell}'; this game has: {known}"),
+    )
 }
 
 /// The request that an event answers.
@@ -442,13 +543,23 @@ fn request_of(event: &ViewEvent) -> Option<u64> {
 }
 
 fn room_called(name: &str, rooms: &[Room]) -> Result<RoomId, String> {
-    let found: Vec<RoomId> = rooms.iter().filter(|room| room.name == name).map(|room| room.id).collect();
+    let found: Vec<RoomId> = rooms
+        .iter()
+        .filter(|room| room.name == name)
+        .map(|room| room.id)
+        .collect();
     match found.as_slice() {
         [room] => Ok(*room),
         [] => Err(format!("no room is called '{name}'; 'rooms' lists them")),
         several => {
-            let numbers = several.iter().map(|room| room.0.to_string()).collect::<Vec<_>>().join(", ");
-            Err(format!("several rooms are called '{name}': join one of {numbers} by its number"))
+            let numbers = several
+                .iter()
+                .map(|room| room.0.to_string())
+                .collect::<Vec<_>>()
+                .join(", ");
+            Err(format!(
+                "several rooms are called '{name}': join one of {numbers} by its number"
+            ))
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A client, its lines and its output, tied together: calls, prints, waits. What follows when is up to
-//! [`Script`].
+//! A client, its lines and its output, tied together: calls, prints, waits. What follows when is up
+//! to [`Script`].
 
 use std::io;
 use std::process::ExitCode;
@@ -42,7 +42,8 @@ struct Session<K> {
     token: TokenFile,
     ages: Distribution,
     started: Instant,
-    /// Whether a line was taken and nothing was printed since: a prompt comes with each line of output.
+    /// Whether a line was taken and nothing was printed since: a prompt comes with each line of
+    /// output.
     prompt_due: bool,
     /// After `quit`, objects leave because the player does: nobody wants to read that.
     quitting: bool,
@@ -69,7 +70,12 @@ impl From<Exit> for ExitCode {
 
 /// Runs until the player quits or the connection is gone for good. An error is one of the output.
 pub(crate) async fn run(setup: Setup, new_key: impl FnMut() -> [u8; 16]) -> io::Result<ExitCode> {
-    let Setup { options, mut lines, style, token } = setup;
+    let Setup {
+        options,
+        mut lines,
+        style,
+        token,
+    } = setup;
     let (handle, mut events) = shell::start(options, ());
     let mut session = Session {
         script: Script::new(new_key),
@@ -123,8 +129,12 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
         };
         match &event {
             ViewEvent::Welcome(_) => self.keep_token().await,
-            ViewEvent::Connection(Connection::Closed { code, message }) => self.close(code, message),
-            ViewEvent::MapProgress { received, total, .. } => {
+            ViewEvent::Connection(Connection::Closed { code, message }) => {
+                self.close(code, message)
+            }
+            ViewEvent::MapProgress {
+                received, total, ..
+            } => {
                 screen::show_progress(self.style, "the map comes in", *received, *total)?;
             }
             _ => {}
@@ -183,7 +193,11 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
                 }
             }
             // A client that has ended has nobody to tell.
-            Step::Hold(keys) => drop(self.handle.run(move |client, now| hold(client, now, keys)).await),
+            Step::Hold(keys) => drop(
+                self.handle
+                    .run(move |client, now| hold(client, now, keys))
+                    .await,
+            ),
             Step::Error(code, message) => self.print(&json::error(code, &message))?,
             Step::Objects => {
                 let objects = self.handle.run(report::objects).await;
@@ -191,7 +205,10 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
             }
             Step::Stats => {
                 let ages = self.ages.clone();
-                let stats = self.handle.run(move |client, now| report::stats(client, now, &ages)).await;
+                let stats = self
+                    .handle
+                    .run(move |client, now| report::stats(client, now, &ages))
+                    .await;
                 self.print_unless_ended(stats.ok())?;
             }
             // A client that has ended has nothing more to show.
@@ -217,7 +234,11 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
     }
 
     async fn keep_token(&mut self) {
-        if let Ok(token) = self.handle.run(|client, _| client.resume_token().to_vec()).await {
+        if let Ok(token) = self
+            .handle
+            .run(|client, _| client.resume_token().to_vec())
+            .await
+        {
             self.token.keep(&token);
         }
     }
@@ -227,7 +248,11 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
         if code == codes::QUIT || code == TAKEN_OVER {
             self.token.forget();
         }
-        self.exit = Some(if code == codes::QUIT { Exit::Quit } else { Exit::Lost });
+        self.exit = Some(if code == codes::QUIT {
+            Exit::Quit
+        } else {
+            Exit::Lost
+        });
         if code != codes::QUIT {
             eprintln!("{code}: {message}");
         }
@@ -250,7 +275,8 @@ impl<K: FnMut() -> [u8; 16]> Session<K> {
     fn print(&mut self, line: &Json) -> io::Result<()> {
         screen::show(self.style, line)?;
         self.prompt_due = false;
-        self.script.handle_printed(line["ev"].as_str().unwrap_or_default());
+        self.script
+            .handle_printed(line["ev"].as_str().unwrap_or_default());
         Ok(())
     }
 

@@ -1,10 +1,11 @@
 //! The memory of a session, so that a console that died can come back into it.
 //!
-//! A file for each server and name holds the resume token while a console runs, and after one that found no end. The
-//! console that runs holds a lock on the file: another one of the same name would take its session over, so it goes without.
+//! A file for each server and name holds the resume token while a console runs, and after one that
+//! found no end. The console that runs holds a lock on the file: another one of the same name would
+//! take its session over, so it goes without.
 //!
-//! The token is a secret: the file is the user's alone. What can't be read or written is no reason not to play: then there
-//! is no memory, and the log says why.
+//! The token is a secret: the file is the user's alone. What can't be read or written is no reason
+//! not to play: then there is no memory, and the log says why.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -23,8 +24,14 @@ pub(crate) struct TokenFile {
 
 /// `$XDG_STATE_HOME/ambit`, else `~/.local/state/ambit`.
 pub(crate) fn state_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("XDG_STATE_HOME").map(|state| state.join("ambit")).or_else(|| Some(set("HOME")?.join(".local/state/ambit")))
+    let set = |name: &str| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    set("XDG_STATE_HOME")
+        .map(|state| state.join("ambit"))
+        .or_else(|| Some(set("HOME")?.join(".local/state/ambit")))
 }
 
 impl TokenFile {
@@ -51,7 +58,10 @@ impl TokenFile {
 
     /// The token of a session that found no end; empty if there is none.
     pub(crate) fn token(&mut self) -> Vec<u8> {
-        self.file.as_mut().and_then(|file| read(file).ok()).unwrap_or_default()
+        self.file
+            .as_mut()
+            .and_then(|file| read(file).ok())
+            .unwrap_or_default()
     }
 
     /// Remembers a token.
@@ -71,7 +81,10 @@ impl TokenFile {
 
 /// Tells servers and names apart whatever they are made of.
 fn file_name(server: &str, name: &str) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, format!("{server}\n{name}").as_bytes());
+    let digest = ring::digest::digest(
+        &ring::digest::SHA256,
+        format!("{server}\n{name}").as_bytes(),
+    );
     format!("session-{}", hex(&digest.as_ref()[..16]))
 }
 
@@ -123,7 +136,12 @@ fn hex(bytes: &[u8]) -> String {
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
+    Some(
+        digits
+            .chunks(2)
+            .map(|pair| (pair[0] << 4 | pair[1]) as u8)
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -182,7 +200,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let scratch = Scratch::new();
         scratch.open("ann").keep(&[1; 16]);
-        let mode = |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
+        let mode =
+            |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
         assert_eq!(mode(&scratch.0.join(file_name("a:1", "ann"))), 0o600);
         assert_eq!(mode(&scratch.0), 0o700);
     }
@@ -190,11 +209,22 @@ mod tests {
     #[test]
     fn the_directory_is_where_the_environment_says() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
-            let lookup = |name: &str| variables.iter().find(|pair| pair.0 == name).map(|pair| OsString::from(pair.1));
+            let lookup = |name: &str| {
+                variables
+                    .iter()
+                    .find(|pair| pair.0 == name)
+                    .map(|pair| OsString::from(pair.1))
+            };
             assert_eq!(state_directory(lookup).as_deref(), expected.map(Path::new));
         };
-        check(&[("XDG_STATE_HOME", "/x"), ("HOME", "/h")], Some("/x/ambit"));
-        check(&[("XDG_STATE_HOME", ""), ("HOME", "/h")], Some("/h/.local/state/ambit"));
+        check(
+            &[("XDG_STATE_HOME", "/x"), ("HOME", "/h")],
+            Some("/x/ambit"),
+        );
+        check(
+            &[("XDG_STATE_HOME", ""), ("HOME", "/h")],
+            Some("/h/.local/state/ambit"),
+        );
         check(&[], None);
     }
 
@@ -205,7 +235,9 @@ mod tests {
         fn new() -> Self {
             static NUMBER: AtomicU32 = AtomicU32::new(0);
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            Scratch(std::env::temp_dir().join(format!("ambit-token-{}-{number}", std::process::id())))
+            Scratch(
+                std::env::temp_dir().join(format!("ambit-token-{}-{number}", std::process::id())),
+            )
         }
 
         fn open(&self, name: &str) -> TokenFile {

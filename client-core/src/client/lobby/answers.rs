@@ -1,8 +1,8 @@
 //! What the lobby says to a session that is open: answers, and news.
 //!
-//! A message's body goes in, events for views come out, and what the game part has to know. Whatever the body is, it says
-//! the same as an answer or as news; the request's number goes along. The server is free to answer a question with
-//! anything: each body is taken for what it says.
+//! A message's body goes in, events for views come out, and what the game part has to know.
+//! Whatever the body is, it says the same as an answer or as news; the request's number goes along.
+//! The server is free to answer a question with anything: each body is taken for what it says.
 
 use ambit_proto::codes as protocol;
 use ambit_proto::control::world as pb;
@@ -22,17 +22,31 @@ impl LobbySession {
     pub(super) fn handle_body(&mut self, request: u64, body: Told) {
         let question = self.pending.answered(request);
         // An answer to a question of the client's own is news to the views.
-        let request = if matches!(question, Some(Question::Player(_))) { request } else { 0 };
+        let request = if matches!(question, Some(Question::Player(_))) {
+            request
+        } else {
+            0
+        };
         match body {
             Told::Error(error) if question == Some(Question::Ticket) => {
-                self.outputs.push_back(LobbyOutput::NoTicket(protocol::name_of_error(&error), error.message));
+                self.outputs.push_back(LobbyOutput::NoTicket(
+                    protocol::name_of_error(&error),
+                    error.message,
+                ));
             }
             Told::Error(error) => {
-                let about = if request == 0 { About::Lobby } else { About::Request(request) };
+                let about = if request == 0 {
+                    About::Lobby
+                } else {
+                    About::Request(request)
+                };
                 self.error(about, protocol::name_of_error(&error), error.message);
             }
             Told::RoomList(list) => {
-                self.view(ViewEvent::Rooms { request, rooms: list.rooms.into_iter().map(Into::into).collect() });
+                self.view(ViewEvent::Rooms {
+                    request,
+                    rooms: list.rooms.into_iter().map(Into::into).collect(),
+                });
             }
             Told::RoomChange(change) => self.handle_room_change(change.change),
             Told::RoomCreated(created) => self.handle_created(request, created.room),
@@ -44,7 +58,11 @@ impl LobbySession {
                 if room.is_some() && room == self.room {
                     self.roster.clone_from(&players);
                 }
-                self.view(ViewEvent::Players { request, room, players });
+                self.view(ViewEvent::Players {
+                    request,
+                    room,
+                    players,
+                });
             }
             Told::PlayerChange(change) => self.handle_player_change(change),
             Told::Renamed(renamed) => self.handle_renamed(request, renamed),
@@ -57,18 +75,28 @@ impl LobbySession {
         }
     }
 
-    /// News of a kind that this build doesn't know are skipped; an answer of such a kind still ends its request.
+    /// News of a kind that this build doesn't know are skipped; an answer of such a kind still ends
+    /// its request.
     pub(super) fn handle_unknown(&mut self, request: u64) {
         match self.pending.answered(request) {
             Some(Question::Player(asked)) => {
-                let message =
-                    format!("asked to {}, and the answer is of a kind that this client does not know", asked.what());
-                self.error(About::Request(request), codes::BAD_MESSAGE.to_owned(), message);
+                let message = format!(
+                    "asked to {}, and the answer is of a kind that this client does not know",
+                    asked.what()
+                );
+                self.error(
+                    About::Request(request),
+                    codes::BAD_MESSAGE.to_owned(),
+                    message,
+                );
             }
             Some(Question::Ticket) => {
                 let message =
                     "asked for a ticket, and the answer is of a kind that this client does not know".to_owned();
-                self.outputs.push_back(LobbyOutput::NoTicket(codes::BAD_MESSAGE.to_owned(), message));
+                self.outputs.push_back(LobbyOutput::NoTicket(
+                    codes::BAD_MESSAGE.to_owned(),
+                    message,
+                ));
             }
             Some(Question::Subscription) | None => {}
         }
@@ -94,7 +122,11 @@ impl LobbySession {
         self.room = Some(room.id);
         let players: Vec<_> = joined.players.into_iter().map(Player::from).collect();
         self.roster.clone_from(&players);
-        self.view(ViewEvent::Joined { request, room, players });
+        self.view(ViewEvent::Joined {
+            request,
+            room,
+            players,
+        });
     }
 
     /// Views are told the whole list: they need not keep one.
@@ -103,7 +135,8 @@ impl LobbySession {
         if self.room != Some(room) {
             return;
         }
-        self.roster.retain(|player| !change.gone.contains(&player.id.0));
+        self.roster
+            .retain(|player| !change.gone.contains(&player.id.0));
         for player in change.players.into_iter().map(Player::from) {
             match self.roster.iter().position(|known| known.id == player.id) {
                 Some(index) => self.roster[index] = player,
@@ -111,7 +144,11 @@ impl LobbySession {
             }
         }
         self.roster.truncate(MAX_ROSTER);
-        self.view(ViewEvent::Players { request: 0, room: Some(room), players: self.roster.clone() });
+        self.view(ViewEvent::Players {
+            request: 0,
+            room: Some(room),
+            players: self.roster.clone(),
+        });
     }
 
     fn handle_left(&mut self, request: u64, left: pb::RoomLeft) {
@@ -128,7 +165,11 @@ impl LobbySession {
         if self.player == Some(player) {
             self.name.clone_from(&renamed.name);
         }
-        self.view(ViewEvent::Renamed { request, player, name: renamed.name });
+        self.view(ViewEvent::Renamed {
+            request,
+            player,
+            name: renamed.name,
+        });
     }
 
     fn handle_ticket(&mut self, ticket: pb::Ticket) {
@@ -136,7 +177,10 @@ impl LobbySession {
             // A ticket for a room that was left in the meantime leads nowhere.
             Ok(ticket) if self.room != Some(ticket.room) => {}
             Ok(ticket) => self.outputs.push_back(LobbyOutput::Ticket(ticket)),
-            Err(bad) => self.outputs.push_back(LobbyOutput::NoTicket(codes::BAD_MESSAGE.to_owned(), bad.to_string())),
+            Err(bad) => self.outputs.push_back(LobbyOutput::NoTicket(
+                codes::BAD_MESSAGE.to_owned(),
+                bad.to_string(),
+            )),
         }
     }
 }

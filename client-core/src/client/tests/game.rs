@@ -16,12 +16,23 @@ fn a_ticket_leads_into_the_game() {
     let mut scene = Scene::welcomed();
     scene.join_room();
     scene.tell(0, Told::Ticket(ticket(ROOM)));
-    let expected = ClientOutput::ConnectGame { address: "0.0.0.0:7777".into(), certificate_sha256: [5; 32] };
+    let expected = ClientOutput::ConnectGame {
+        address: "0.0.0.0:7777".into(),
+        certificate_sha256: [5; 32],
+    };
     assert_eq!(scene.outputs, [expected]);
     scene.join_game();
-    let Some(ViewEvent::Started(started)) = scene.events().pop() else { panic!("not started") };
-    assert_eq!((started.room, started.again, started.tick_hz), (RoomId(ROOM), false, 20));
-    assert_eq!((started.delay, started.map.cell_m, started.spells.len()), (ms(150), 10.0, 2));
+    let Some(ViewEvent::Started(started)) = scene.events().pop() else {
+        panic!("not started")
+    };
+    assert_eq!(
+        (started.room, started.again, started.tick_hz),
+        (RoomId(ROOM), false, 20)
+    );
+    assert_eq!(
+        (started.delay, started.map.cell_m, started.spells.len()),
+        (ms(150), 10.0, 2)
+    );
     assert!(scene.client.is_playing());
 }
 
@@ -37,7 +48,9 @@ fn a_ticket_for_another_room_leads_nowhere() {
 fn the_join_itself_tells_the_room_s_time() {
     let scene = Scene::playing();
     let estimate = scene.client.room_time(scene.now).expect("in a game");
-    let error = estimate.since(scene.room_time()).max(scene.room_time().since(estimate));
+    let error = estimate
+        .since(scene.room_time())
+        .max(scene.room_time().since(estimate));
     assert!(error <= ms(1), "{error:?}");
 }
 
@@ -50,12 +63,20 @@ fn an_object_is_shown_from_its_time_on_and_read_at_any() {
     assert_eq!(scene.client.objects().count(), 0);
     scene.pass(ms(120));
     let events = scene.events();
-    let [ViewEvent::Enter(entered)] = &events[..] else { panic!("{events:?}") };
+    let [ViewEvent::Enter(entered)] = &events[..] else {
+        panic!("{events:?}")
+    };
     assert!(entered.own && &*entered.kind == "avatar" && entered.t >= at.whole_millis());
     assert_eq!(entered.position, Position::on_ground(5.0, 1.0));
     let id = scene.client.avatar().expect("in sight").id;
-    assert_eq!(scene.client.position(id, scene.now), Some(Position::on_ground(5.0, 1.0)));
-    let health = scene.client.gauge(id, "health", scene.now + ms(1_000)).expect("a gauge");
+    assert_eq!(
+        scene.client.position(id, scene.now),
+        Some(Position::on_ground(5.0, 1.0))
+    );
+    let health = scene
+        .client
+        .gauge(id, "health", scene.now + ms(1_000))
+        .expect("a gauge");
     assert!((52.0..52.1).contains(&health.value), "{health:?}");
 }
 
@@ -68,11 +89,24 @@ fn an_update_is_told_on_arrival_with_what_will_be() {
     scene.events();
     let at = scene.room_time() + ms(110);
     let way = path(&[(scene.room_time(), 5.0), (at, 5.0), (at + ms(1_000), 10.0)]);
-    scene.send(&[Record::Update { alias: alias(1), kind: 0, at, components: vec![(0, way)] }]);
+    scene.send(&[Record::Update {
+        alias: alias(1),
+        kind: 0,
+        at,
+        components: vec![(0, way)],
+    }]);
     let events = scene.events();
-    let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
+    let [ViewEvent::Update(update)] = &events[..] else {
+        panic!("{events:?}")
+    };
     assert_eq!((update.id, update.at), (1, at.whole_millis()));
-    let Value::Path { position, to: Some((to, _)) } = update.components[0].value else { panic!("at rest") };
+    let Value::Path {
+        position,
+        to: Some((to, _)),
+    } = update.components[0].value
+    else {
+        panic!("at rest")
+    };
     assert!((position.x - 5.0).abs() < 0.01 && (to.x - 10.0).abs() < 0.01);
     let stats = scene.client.stats();
     assert_eq!((stats.updates, stats.late_updates, stats.enters), (1, 0, 1));
@@ -86,7 +120,12 @@ fn a_late_update_is_counted_as_late() {
     scene.pass(ms(500));
     let then = scene.room_time().saturating_sub(ms(200));
     let components = vec![(0, path(&[(then, 5.0), (then + ms(100), 9.0)]))];
-    scene.send(&[Record::Update { alias: alias(1), kind: 0, at: then, components }]);
+    scene.send(&[Record::Update {
+        alias: alias(1),
+        kind: 0,
+        at: then,
+        components,
+    }]);
     assert_eq!(scene.client.stats().late_updates, 1);
     assert_eq!(scene.client.stats().late_share(), 1.0);
 }
@@ -102,11 +141,25 @@ fn an_event_is_told_on_arrival_and_names_what_is_in_sight() {
     scene.notice(hit(1, effect));
     scene.send(&[]);
     let happening = only_event(&mut scene);
-    assert_eq!((&*happening.name, happening.effect, happening.late), ("hit", effect, false));
+    assert_eq!(
+        (&*happening.name, happening.effect, happening.late),
+        ("hit", effect, false)
+    );
     assert!(happening.t < effect);
-    let fields = happening.fields.iter().map(|field| (&*field.name, field.value)).collect::<Vec<_>>();
+    let fields = happening
+        .fields
+        .iter()
+        .map(|field| (&*field.name, field.value))
+        .collect::<Vec<_>>();
     let position = FieldValue::Position(Position::on_ground(2.0, 3.0));
-    assert_eq!(fields, [("who", FieldValue::Object(Some(1))), ("where", position), ("damage", FieldValue::Number(9))]);
+    assert_eq!(
+        fields,
+        [
+            ("who", FieldValue::Object(Some(1))),
+            ("where", position),
+            ("damage", FieldValue::Number(9))
+        ]
+    );
 }
 
 #[test]
@@ -120,9 +173,17 @@ fn an_event_waits_for_the_object_that_it_names() {
     scene.send(&[enter(1, at, 5.0)]);
     scene.pass(ms(70));
     let events = scene.events();
-    assert!(matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1), "{events:?}");
-    let ViewEvent::Event(happening) = &events[1] else { panic!("{events:?}") };
-    assert_eq!((happening.fields[0].value, happening.late), (FieldValue::Object(Some(1)), false));
+    assert!(
+        matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1),
+        "{events:?}"
+    );
+    let ViewEvent::Event(happening) = &events[1] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        (happening.fields[0].value, happening.late),
+        (FieldValue::Object(Some(1)), false)
+    );
 }
 
 #[test]
@@ -133,7 +194,10 @@ fn an_event_whose_object_never_comes_is_told_at_its_effect_without_it() {
     scene.send(&[]);
     scene.pass(ms(200));
     let happening = only_event(&mut scene);
-    assert_eq!((happening.fields[0].value, happening.late), (FieldValue::Object(None), false));
+    assert_eq!(
+        (happening.fields[0].value, happening.late),
+        (FieldValue::Object(None), false)
+    );
     assert!(happening.t >= effect && happening.t.since(effect) < ms(20));
 }
 
@@ -144,7 +208,13 @@ fn an_event_after_its_effect_time_is_late() {
     scene.notice(hit(1, effect));
     scene.send(&[]);
     assert!(only_event(&mut scene).late);
-    assert_eq!((scene.client.stats().events, scene.client.stats().late_events), (1, 1));
+    assert_eq!(
+        (
+            scene.client.stats().events,
+            scene.client.stats().late_events
+        ),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -162,19 +232,42 @@ fn an_event_is_delivered_once_however_often_it_travels() {
 #[test]
 fn a_command_is_numbered_and_arrives_and_its_refusal_names_it() {
     let mut scene = Scene::playing();
-    let walk = Action::Move { x: 3.0, y: f32::NAN };
+    let walk = Action::Move {
+        x: 3.0,
+        y: f32::NAN,
+    };
     let number = scene.client.act(scene.now, walk).expect("in a game");
-    let second = scene.client.act(scene.now, Action::Keys(1)).expect("in a game");
+    let second = scene
+        .client
+        .act(scene.now, Action::Keys(1))
+        .expect("in a game");
     assert_eq!(second, number + 1);
     scene.pass(ms(100));
     scene.send(&[]);
-    assert_eq!(scene.host.commands.iter().map(|command| command.number).collect::<Vec<_>>(), [number, second]);
-    scene.notice(Notice::Refused { command: number, code: pb::ErrorCode::BadPosition as u16 });
+    assert_eq!(
+        scene
+            .host
+            .commands
+            .iter()
+            .map(|command| command.number)
+            .collect::<Vec<_>>(),
+        [number, second]
+    );
+    scene.notice(Notice::Refused {
+        command: number,
+        code: pb::ErrorCode::BadPosition as u16,
+    });
     scene.send(&[]);
     match &scene.events()[..] {
         [ViewEvent::Error(failure)] => {
-            assert_eq!((failure.about, failure.code.as_str()), (About::Command(number), "bad_position"));
-            assert_eq!(failure.message, format!("the game refused command {number} (move): bad position"));
+            assert_eq!(
+                (failure.about, failure.code.as_str()),
+                (About::Command(number), "bad_position")
+            );
+            assert_eq!(
+                failure.message,
+                format!("the game refused command {number} (move): bad position")
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -195,9 +288,15 @@ fn datagrams_leave_at_a_bounded_rate() {
 #[test]
 fn without_a_game_there_are_no_commands() {
     let mut scene = Scene::welcomed();
-    assert_eq!(scene.client.act(scene.now, Action::Keys(1)), Err(CommandError::NotPlaying));
+    assert_eq!(
+        scene.client.act(scene.now, Action::Keys(1)),
+        Err(CommandError::NotPlaying)
+    );
     let mut scene = Scene::playing();
-    assert_eq!(scene.client.act(scene.now, Action::Custom(vec![0; 201])), Err(CommandError::TooLong));
+    assert_eq!(
+        scene.client.act(scene.now, Action::Custom(vec![0; 201])),
+        Err(CommandError::TooLong)
+    );
 }
 
 #[test]
@@ -209,10 +308,23 @@ fn leaving_the_room_takes_everything_out_of_sight_before_it_is_told() {
     assert_eq!(scene.events().len(), 2);
     scene.tell(
         0,
-        Told::RoomLeft(pb::RoomLeft { room: ROOM, reason: pb::ErrorCode::HostDied.into(), message: "oh".into() }),
+        Told::RoomLeft(pb::RoomLeft {
+            room: ROOM,
+            reason: pb::ErrorCode::HostDied.into(),
+            message: "oh".into(),
+        }),
     );
     let events = scene.events();
-    assert!(matches!(events[..2], [ViewEvent::Leave { id: 1, .. }, ViewEvent::Leave { id: 2, .. }]), "{events:?}");
+    assert!(
+        matches!(
+            events[..2],
+            [
+                ViewEvent::Leave { id: 1, .. },
+                ViewEvent::Leave { id: 2, .. }
+            ]
+        ),
+        "{events:?}"
+    );
     assert!(matches!(&events[2], ViewEvent::Left { code, .. } if code == "host_died"));
     assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame]));
     assert_eq!(scene.client.stats().leaves, 2);
@@ -229,12 +341,20 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     scene.lose_game();
     let events = scene.events();
     assert!(matches!(events[0], ViewEvent::Leave { id: 1, .. }));
-    assert!(matches!(events[1], ViewEvent::Connection(Connection::GameBroken { .. })));
+    assert!(matches!(
+        events[1],
+        ViewEvent::Connection(Connection::GameBroken { .. })
+    ));
     scene.pass(ms(200));
-    let Some((number, Ask::RequestTicket(_))) = scene.ask() else { panic!("no request for a ticket") };
+    let Some((number, Ask::RequestTicket(_))) = scene.ask() else {
+        panic!("no request for a ticket")
+    };
     scene.tell(number, Told::Ticket(ticket(ROOM)));
     scene.join_game();
-    assert!(matches!(&scene.events()[..], [ViewEvent::Started(Started { again: true, .. })]));
+    assert!(matches!(
+        &scene.events()[..],
+        [ViewEvent::Started(Started { again: true, .. })]
+    ));
     let now = scene.room_time();
     scene.send(&[enter(0, now, 5.0)]);
     scene.pass(ms(50));
@@ -249,7 +369,9 @@ fn a_game_that_cannot_be_reached_is_given_up_after_some_attempts_and_the_lobby_s
     for _ in 0..100 {
         scene.pass(ms(500));
         match scene.take() {
-            Some(ClientOutput::World(message)) => scene.tell(message.request, Told::Ticket(ticket(ROOM))),
+            Some(ClientOutput::World(message)) => {
+                scene.tell(message.request, Told::Ticket(ticket(ROOM)))
+            }
             Some(ClientOutput::ConnectGame { .. }) => {
                 calls += 1;
                 scene.lose_game();
@@ -258,9 +380,15 @@ fn a_game_that_cannot_be_reached_is_given_up_after_some_attempts_and_the_lobby_s
         }
     }
     assert_eq!(calls, ClientConfig::default().game_attempts);
-    let closed = ViewEvent::Connection(Connection::GameClosed { code: String::new(), message: String::new() });
+    let closed = ViewEvent::Connection(Connection::GameClosed {
+        code: String::new(),
+        message: String::new(),
+    });
     let last = scene.events().pop().expect("an event");
-    assert_eq!(std::mem::discriminant(&last), std::mem::discriminant(&closed));
+    assert_eq!(
+        std::mem::discriminant(&last),
+        std::mem::discriminant(&closed)
+    );
     assert!(scene.client.is_connected() && !scene.client.is_playing());
 }
 
@@ -269,11 +397,15 @@ fn a_lobby_that_gives_no_ticket_ends_the_game() {
     let mut scene = Scene::playing();
     scene.lose_game();
     scene.pass(ms(200));
-    let Some((number, _)) = scene.ask() else { panic!("no request for a ticket") };
+    let Some((number, _)) = scene.ask() else {
+        panic!("no request for a ticket")
+    };
     scene.events();
     scene.tell_error(number, pb::ErrorCode::RoomNotRunning);
     match &scene.events()[..] {
-        [ViewEvent::Connection(Connection::GameClosed { code, .. })] => assert_eq!(code, "room_not_running"),
+        [ViewEvent::Connection(Connection::GameClosed { code, .. })] => {
+            assert_eq!(code, "room_not_running")
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(scene.client.next_deadline(), None);
@@ -299,7 +431,10 @@ fn a_silent_game_is_given_up_for_a_ticket() {
     let mut scene = Scene::playing();
     scene.pass(ms(6_000));
     scene.tell(0, Told::Ticket(ticket(ROOM)));
-    assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]));
+    assert!(matches!(
+        scene.outputs[..],
+        [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
+    ));
 }
 
 #[test]
@@ -309,39 +444,87 @@ fn a_room_that_goes_on_elsewhere_is_shown_until_then_and_what_was_not_confirmed_
     scene.send(&[enter(0, at, 5.0)]);
     scene.pass(ms(50));
     scene.forget();
-    let first = scene.client.act(scene.now, Action::Keys(1)).expect("in a game");
-    scene.tell(0, Told::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }));
-    assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]));
-    let second = scene.client.act(scene.now, Action::Keys(2)).expect("it waits");
+    let first = scene
+        .client
+        .act(scene.now, Action::Keys(1))
+        .expect("in a game");
+    scene.tell(
+        0,
+        Told::Ticket(pb::Ticket {
+            incarnation: 2,
+            ..ticket(ROOM)
+        }),
+    );
+    assert!(matches!(
+        scene.outputs[..],
+        [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
+    ));
+    let second = scene
+        .client
+        .act(scene.now, Action::Keys(2))
+        .expect("it waits");
     assert_eq!((second, scene.events()), (first + 1, vec![]));
     assert!(scene.client.avatar().is_some(), "shown all along");
     // The same ticket again changes nothing.
-    scene.tell(0, Told::Ticket(pb::Ticket { incarnation: 2, ..ticket(ROOM) }));
+    scene.tell(
+        0,
+        Told::Ticket(pb::Ticket {
+            incarnation: 2,
+            ..ticket(ROOM)
+        }),
+    );
     scene.join_game();
     let events = scene.events();
-    let [ViewEvent::Leave { .. }, ViewEvent::Started(Started { again: true, .. })] = events[..] else {
+    let [
+        ViewEvent::Leave { .. },
+        ViewEvent::Started(Started { again: true, .. }),
+    ] = events[..]
+    else {
         panic!("{events:?}")
     };
     scene.pass(ms(100));
     scene.send(&[]);
-    assert_eq!(scene.host.commands.iter().map(|command| command.number).collect::<Vec<_>>(), [first, second]);
-    assert_eq!((scene.client.stats().commands, scene.client.stats().moves), (2, 1));
+    assert_eq!(
+        scene
+            .host
+            .commands
+            .iter()
+            .map(|command| command.number)
+            .collect::<Vec<_>>(),
+        [first, second]
+    );
+    assert_eq!(
+        (scene.client.stats().commands, scene.client.stats().moves),
+        (2, 1)
+    );
 }
 
 #[test]
 fn what_the_host_has_taken_is_told_once_and_what_was_of_no_use_any_more_is_not() {
     let mut scene = Scene::playing();
-    let keys = scene.client.act(scene.now, Action::Keys(1)).expect("in a game");
+    let keys = scene
+        .client
+        .act(scene.now, Action::Keys(1))
+        .expect("in a game");
     assert_eq!(scene.client.take_confirmed().count(), 0);
     scene.pass(ms(100));
     scene.send(&[]);
     assert_eq!(scene.client.take_confirmed().collect::<Vec<_>>(), [keys]);
     assert_eq!(scene.client.take_confirmed().count(), 0);
     // Nobody knows whether the host has taken it in time.
-    scene.client.act(scene.now, Action::Move { x: 1.0, y: 1.0 }).expect("in a game");
+    scene
+        .client
+        .act(scene.now, Action::Move { x: 1.0, y: 1.0 })
+        .expect("in a game");
     scene.pass(ms(1_500));
     scene.send(&[]);
-    assert_eq!((scene.client.take_confirmed().count(), scene.client.stats().confirmed), (0, 1));
+    assert_eq!(
+        (
+            scene.client.take_confirmed().count(),
+            scene.client.stats().confirmed
+        ),
+        (0, 1)
+    );
 }
 
 #[test]
@@ -351,21 +534,48 @@ fn on_the_way_to_another_map_the_old_one_is_shown_and_nothing_is_said_again() {
     scene.send(&[enter(0, at, 5.0)]);
     scene.pass(ms(50));
     scene.forget();
-    scene.client.act(scene.now, Action::Keys(1)).expect("in a game");
-    scene.tell(0, Told::Ticket(pb::Ticket { incarnation: 2, map: 1, ..ticket(ROOM) }));
-    assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]));
-    assert_eq!(scene.client.act(scene.now, Action::Keys(2)), Err(CommandError::OnTheWay));
+    scene
+        .client
+        .act(scene.now, Action::Keys(1))
+        .expect("in a game");
+    scene.tell(
+        0,
+        Told::Ticket(pb::Ticket {
+            incarnation: 2,
+            map: 1,
+            ..ticket(ROOM)
+        }),
+    );
+    assert!(matches!(
+        scene.outputs[..],
+        [ClientOutput::CloseGame, ClientOutput::ConnectGame { .. }]
+    ));
+    assert_eq!(
+        scene.client.act(scene.now, Action::Keys(2)),
+        Err(CommandError::OnTheWay)
+    );
     assert!(scene.client.avatar().is_some(), "shown all along");
     scene.join_game();
     let events = scene.events();
-    let [ViewEvent::Leave { .. }, ViewEvent::Started(Started { again: true, map_number: 1, .. })] = events[..] else {
+    let [
+        ViewEvent::Leave { .. },
+        ViewEvent::Started(Started {
+            again: true,
+            map_number: 1,
+            ..
+        }),
+    ] = events[..]
+    else {
         panic!("{events:?}")
     };
     scene.pass(ms(100));
     scene.send(&[]);
     assert_eq!(scene.host.commands, [], "what was meant for the other map");
     // Here commands count again.
-    scene.client.act(scene.now, Action::Keys(3)).expect("in a game");
+    scene
+        .client
+        .act(scene.now, Action::Keys(3))
+        .expect("in a game");
 }
 
 #[test]
@@ -378,7 +588,9 @@ fn when_both_break_the_game_waits_for_the_lobby() {
     scene.welcome(true, Some(ROOM));
     scene.join_room();
     scene.tell(0, Told::Ticket(ticket(ROOM)));
-    scene.outputs.retain(|output| !matches!(output, ClientOutput::World(_)));
+    scene
+        .outputs
+        .retain(|output| !matches!(output, ClientOutput::World(_)));
     scene.join_game();
     assert!(scene.client.is_playing());
 }
@@ -386,9 +598,14 @@ fn when_both_break_the_game_waits_for_the_lobby() {
 #[test]
 fn a_host_that_puts_the_player_out_is_not_called_again() {
     let mut scene = Scene::playing();
-    let out = game_pb::Out { reason: pb::ErrorCode::TakenOver.into(), message: "elsewhere".into() };
+    let out = game_pb::Out {
+        reason: pb::ErrorCode::TakenOver.into(),
+        message: "elsewhere".into(),
+    };
     let body = Some(game_pb::game_to_client::Body::Out(out));
-    scene.client.handle_game_message(scene.now, GameToClient { body });
+    scene
+        .client
+        .handle_game_message(scene.now, GameToClient { body });
     scene.lose_game();
     scene.pass(ms(10_000));
     assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame]));
@@ -403,7 +620,9 @@ fn a_ticket_that_the_host_refuses_is_replaced() {
     scene.client.handle_game_connected(scene.now);
     let error = codes::error(pb::ErrorCode::TicketExpired, "too late");
     let body = Some(game_pb::game_to_client::Body::Error(error));
-    scene.client.handle_game_message(scene.now, GameToClient { body });
+    scene
+        .client
+        .handle_game_message(scene.now, GameToClient { body });
     scene.outputs.clear();
     scene.pass(ms(200));
     let asks = |output: &ClientOutput| matches!(output, ClientOutput::World(message) if matches!(message.body, Some(Ask::RequestTicket(_))));
@@ -416,9 +635,14 @@ fn a_game_that_makes_no_sense_is_not_joined() {
     scene.join_room();
     scene.tell(0, Told::Ticket(ticket(ROOM)));
     scene.client.handle_game_connected(scene.now);
-    let joined = game_pb::Joined { schema: None, ..game_pb::Joined::default() };
+    let joined = game_pb::Joined {
+        schema: None,
+        ..game_pb::Joined::default()
+    };
     let body = Some(game_pb::game_to_client::Body::Joined(joined));
-    scene.client.handle_game_message(scene.now, GameToClient { body });
+    scene
+        .client
+        .handle_game_message(scene.now, GameToClient { body });
     let last = scene.events().pop();
     assert!(
         matches!(&last, Some(ViewEvent::Connection(Connection::GameClosed { code, .. })) if code == "bad_message"),
@@ -431,12 +655,15 @@ fn random_datagrams_do_no_more_than_count() {
     let mut scene = Scene::playing();
     let mut rng = fastrand::Rng::with_seed(5);
     for _ in 0..2_000 {
-        let bytes = (0..rng.usize(0..200)).map(|_| rng.u8(..)).collect::<Vec<_>>();
+        let bytes = (0..rng.usize(0..200))
+            .map(|_| rng.u8(..))
+            .collect::<Vec<_>>();
         scene.deliver(&bytes);
     }
     assert!(scene.client.stats().malformed > 1_000);
     let now = scene.room_time();
-    // Random sequence numbers may have moved the window; one of the next few datagrams falls into it.
+    // Random sequence numbers may have moved the window; one of the next few datagrams falls into
+    // it.
     for _ in 0..40_000 {
         scene.send(&[enter(0, now, 5.0)]);
         if scene.client.objects().count() > 0 {
@@ -452,11 +679,21 @@ fn age_and_gaps_are_those_of_the_newest_datagram() {
     let now = scene.room_time();
     let far = now + ms(60_000);
     let components = vec![(0, path(&[(now, 0.0), (far, 100.0)]))];
-    scene.send(&[Record::Enter { alias: alias(1), kind: 0, at: now, own: false, components }]);
+    scene.send(&[Record::Enter {
+        alias: alias(1),
+        kind: 0,
+        at: now,
+        own: false,
+        components,
+    }]);
     scene.pass(ms(50));
     scene.send(&[]);
     scene.pass(ms(100));
-    let age = scene.client.age(scene.now).expect("something moves").as_millis();
+    let age = scene
+        .client
+        .age(scene.now)
+        .expect("something moves")
+        .as_millis();
     assert!((139..=142).contains(&age), "{age}");
     assert_eq!(scene.client.silence(scene.now), Some(ms(100)));
     let gaps = scene.client.stats().gaps;
@@ -471,7 +708,13 @@ fn the_same_calls_give_the_same_outputs() {
         scene.send(&[enter(0, now, 5.0)]);
         let mut events = Vec::new();
         for step in 0..200 {
-            let _ = scene.client.act(scene.now, Action::Move { x: step as f32, y: 0.0 });
+            let _ = scene.client.act(
+                scene.now,
+                Action::Move {
+                    x: step as f32,
+                    y: 0.0,
+                },
+            );
             scene.pass(ms(7));
             scene.send(&[]);
             events.extend(scene.events());
@@ -487,7 +730,11 @@ fn the_same_calls_give_the_same_outputs() {
 
 fn hit(slot: u16, effect: GameTime) -> Notice {
     let position = Field::Position(Position::on_ground(2.0, 3.0));
-    Notice::Event { kind: 0, effect, fields: vec![Field::Object(Some(alias(slot))), position, Field::Number(9)] }
+    Notice::Event {
+        kind: 0,
+        effect,
+        fields: vec![Field::Object(Some(alias(slot))), position, Field::Number(9)],
+    }
 }
 
 fn only_event(scene: &mut Scene) -> Happening {

@@ -13,7 +13,10 @@ use super::scene::*;
 #[test]
 fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
     let mut scene = Scene::new();
-    let number = scene.client.request(scene.now, Request::ListRooms { subscribe: true }).expect("room");
+    let number = scene
+        .client
+        .request(scene.now, Request::ListRooms { subscribe: true })
+        .expect("room");
     assert_eq!(scene.outputs, [ClientOutput::ConnectWorld]);
     let hello = scene.connect_world();
     assert_eq!(
@@ -25,18 +28,40 @@ fn hello_is_the_first_message_and_requests_wait_for_the_welcome() {
     assert!(matches!(scene.ask(), Some((asked, Ask::ListRooms(_))) if asked == number));
     assert_eq!(scene.client.player(), Some(PlayerId(PLAYER)));
     scene.tell(number, Told::RoomList(pb::RoomList::default()));
-    assert_eq!(scene.events().last(), Some(&ViewEvent::Rooms { request: number, rooms: Vec::new() }));
+    assert_eq!(
+        scene.events().last(),
+        Some(&ViewEvent::Rooms {
+            request: number,
+            rooms: Vec::new()
+        })
+    );
 }
 
 #[test]
 fn an_answer_carries_its_request_and_an_error_too() {
     let mut scene = Scene::welcomed();
-    let ready = scene.client.request(scene.now, Request::SetReady(true)).expect("room");
-    let start = scene.client.request(scene.now, Request::StartRoom).expect("room");
+    let ready = scene
+        .client
+        .request(scene.now, Request::SetReady(true))
+        .expect("room");
+    let start = scene
+        .client
+        .request(scene.now, Request::StartRoom)
+        .expect("room");
     scene.tell_error(start, pb::ErrorCode::NotHost);
     scene.tell(ready, Told::Done(pb::Done {}));
-    let failure = Failure { about: About::Request(start), code: "not_host".into(), message: "no".into() };
-    assert_eq!(scene.events(), [ViewEvent::Error(failure), ViewEvent::Done { request: ready }]);
+    let failure = Failure {
+        about: About::Request(start),
+        code: "not_host".into(),
+        message: "no".into(),
+    };
+    assert_eq!(
+        scene.events(),
+        [
+            ViewEvent::Error(failure),
+            ViewEvent::Done { request: ready }
+        ]
+    );
 }
 
 #[test]
@@ -46,7 +71,10 @@ fn a_server_that_cannot_be_reached_is_an_error_at_once() {
     assert_eq!(closed(&mut scene).0, "could_not_connect");
     assert!(scene.client.is_closed());
     assert_eq!(scene.client.next_deadline(), None);
-    assert_eq!(scene.client.request(scene.now, Request::LeaveRoom), Err(RequestError::Closed));
+    assert_eq!(
+        scene.client.request(scene.now, Request::LeaveRoom),
+        Err(RequestError::Closed)
+    );
 }
 
 #[test]
@@ -54,14 +82,20 @@ fn a_refused_hello_ends_the_session_with_the_server_s_code() {
     let mut scene = Scene::new();
     scene.connect_world();
     scene.tell_error(1, pb::ErrorCode::VersionMismatch);
-    assert_eq!(closed(&mut scene), ("version_mismatch".to_owned(), "no".to_owned()));
+    assert_eq!(
+        closed(&mut scene),
+        ("version_mismatch".to_owned(), "no".to_owned())
+    );
     assert_eq!(scene.take(), Some(ClientOutput::CloseWorld));
 }
 
 #[test]
 fn a_server_that_is_full_ends_a_first_attempt_with_its_code() {
     let mut scene = Scene::new();
-    let ending = Ending::Busy { code: "too_many_connections".into(), message: "full".into() };
+    let ending = Ending::Busy {
+        code: "too_many_connections".into(),
+        message: "full".into(),
+    };
     scene.client.handle_world_closed(scene.now, ending);
     assert_eq!(closed(&mut scene).0, "too_many_connections");
 }
@@ -78,14 +112,20 @@ fn a_server_that_never_answers_is_given_up() {
 fn a_broken_connection_is_called_again_with_the_token() {
     let mut scene = Scene::welcomed();
     scene.lose_world();
-    assert!(matches!(scene.events()[..], [ViewEvent::Connection(Connection::Broken { .. })]));
+    assert!(matches!(
+        scene.events()[..],
+        [ViewEvent::Connection(Connection::Broken { .. })]
+    ));
     scene.pass(ms(200));
     let hello = scene.connect_world();
     assert_eq!(hello.resume_token, [9; 16]);
     scene.welcome(true, None);
     assert!(scene.client.is_connected());
     let events = scene.events();
-    assert_eq!(events[0], ViewEvent::Connection(Connection::Connecting { attempt: 2 }));
+    assert_eq!(
+        events[0],
+        ViewEvent::Connection(Connection::Connecting { attempt: 2 })
+    );
     assert!(matches!(&events[1], ViewEvent::Welcome(welcome) if welcome.resumed));
 }
 
@@ -111,17 +151,34 @@ fn attempts_go_on_with_growing_pauses_until_the_time_is_over() {
 #[test]
 fn of_a_cluster_the_next_server_is_called_and_one_that_lives_again() {
     let mut scene = Scene::welcomed();
-    assert_eq!((scene.client.server(), scene.client.probe_every()), (None, None));
+    assert_eq!(
+        (scene.client.server(), scene.client.probe_every()),
+        (None, None)
+    );
     scene.client.calling("a:1");
-    let server = |address: &str| pb::Server { address: address.to_owned(), certificate_sha256: vec![7; 32] };
-    let bad = pb::Server { certificate_sha256: vec![7], ..server("x:1") };
-    let servers = pb::Servers { servers: vec![bad, server("a:1"), server("b:1")], probe_ms: 400 };
+    let server = |address: &str| pb::Server {
+        address: address.to_owned(),
+        certificate_sha256: vec![7; 32],
+    };
+    let bad = pb::Server {
+        certificate_sha256: vec![7],
+        ..server("x:1")
+    };
+    let servers = pb::Servers {
+        servers: vec![bad, server("a:1"), server("b:1")],
+        probe_ms: 400,
+    };
     scene.tell(0, Told::Servers(servers));
     assert_eq!(scene.client.probe_every(), Some(ms(400)));
     let called = |scene: &mut Scene| {
         scene.pass(ms(5_000));
         assert_eq!(scene.take(), Some(ClientOutput::ConnectWorld));
-        let address = scene.client.server().expect("one of the cluster").address.clone();
+        let address = scene
+            .client
+            .server()
+            .expect("one of the cluster")
+            .address
+            .clone();
         scene.client.calling(&address);
         address
     };
@@ -130,7 +187,10 @@ fn of_a_cluster_the_next_server_is_called_and_one_that_lives_again() {
     assert_eq!(called(&mut scene), "b:1");
     scene.lose_world();
     assert_eq!(called(&mut scene), "a:1");
-    let busy = Ending::Busy { code: "try_again".to_owned(), message: "no leader yet".to_owned() };
+    let busy = Ending::Busy {
+        code: "try_again".to_owned(),
+        message: "no leader yet".to_owned(),
+    };
     scene.client.handle_world_closed(scene.now, busy);
     assert_eq!(called(&mut scene), "a:1", "it lives, and says so");
 }
@@ -138,32 +198,59 @@ fn of_a_cluster_the_next_server_is_called_and_one_that_lives_again() {
 #[test]
 fn a_goodbye_is_final() {
     let mut scene = Scene::welcomed();
-    let goodbye = pb::Goodbye { code: pb::ErrorCode::TakenOver.into(), message: "elsewhere".into() };
+    let goodbye = pb::Goodbye {
+        code: pb::ErrorCode::TakenOver.into(),
+        message: "elsewhere".into(),
+    };
     scene.tell(0, Told::Goodbye(goodbye));
     scene.lose_world();
     scene.pass(ms(60_000));
     assert_eq!(scene.outputs, [ClientOutput::CloseWorld]);
-    assert_eq!(closed(&mut scene), ("taken_over".to_owned(), "elsewhere".to_owned()));
+    assert_eq!(
+        closed(&mut scene),
+        ("taken_over".to_owned(), "elsewhere".to_owned())
+    );
 }
 
 #[test]
 fn after_a_break_a_creation_is_asked_again_with_its_key_and_a_line_of_chat_is_not() {
     let mut scene = Scene::welcomed();
-    let room = CreateRoom { name: "den".into(), key: [4; 16], ..CreateRoom::default() };
-    let create = scene.client.request(scene.now, Request::CreateRoom(room)).expect("room");
-    let say = scene.client.request(scene.now, Request::Say { to: Audience::Lobby, text: "hi".into() }).expect("room");
+    let room = CreateRoom {
+        name: "den".into(),
+        key: [4; 16],
+        ..CreateRoom::default()
+    };
+    let create = scene
+        .client
+        .request(scene.now, Request::CreateRoom(room))
+        .expect("room");
+    let say = scene
+        .client
+        .request(
+            scene.now,
+            Request::Say {
+                to: Audience::Lobby,
+                text: "hi".into(),
+            },
+        )
+        .expect("room");
     scene.lose_world();
     let error = scene.events().into_iter().find_map(|event| match event {
         ViewEvent::Error(failure) => Some((failure.about, failure.code)),
         _ => None,
     });
-    assert_eq!(error, Some((About::Request(say), "connection_lost".to_owned())));
+    assert_eq!(
+        error,
+        Some((About::Request(say), "connection_lost".to_owned()))
+    );
     scene.outputs.clear();
     scene.pass(ms(200));
     scene.connect_world();
     scene.welcome(true, None);
     match scene.ask() {
-        Some((number, Ask::CreateRoom(create_room))) => assert_eq!((number, create_room.key), (create, vec![4; 16])),
+        Some((number, Ask::CreateRoom(create_room))) => {
+            assert_eq!((number, create_room.key), (create, vec![4; 16]))
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(scene.take(), None);
@@ -172,16 +259,27 @@ fn after_a_break_a_creation_is_asked_again_with_its_key_and_a_line_of_chat_is_no
 #[test]
 fn a_subscription_is_taken_up_again_and_its_list_is_news() {
     let mut scene = Scene::welcomed();
-    let list = scene.client.request(scene.now, Request::ListRooms { subscribe: true }).expect("room");
+    let list = scene
+        .client
+        .request(scene.now, Request::ListRooms { subscribe: true })
+        .expect("room");
     scene.tell(list, Told::RoomList(pb::RoomList::default()));
     scene.lose_world();
     scene.outputs.clear();
     scene.pass(ms(200));
     scene.connect_world();
     scene.welcome(true, None);
-    let Some((number, Ask::ListRooms(pb::ListRooms { subscribe: true }))) = scene.ask() else { panic!("no list") };
+    let Some((number, Ask::ListRooms(pb::ListRooms { subscribe: true }))) = scene.ask() else {
+        panic!("no list")
+    };
     scene.tell(number, Told::RoomList(pb::RoomList::default()));
-    assert_eq!(scene.events().last(), Some(&ViewEvent::Rooms { request: 0, rooms: Vec::new() }));
+    assert_eq!(
+        scene.events().last(),
+        Some(&ViewEvent::Rooms {
+            request: 0,
+            rooms: Vec::new()
+        })
+    );
 }
 
 #[test]
@@ -190,7 +288,11 @@ fn a_seat_that_was_given_up_meanwhile_is_told_with_what_happened() {
     for (resumed, broken_ms, said) in [
         (true, 200, "the seat was given up"),
         (false, 200, "the server was restarted"),
-        (false, 31_000, "the session ran out while the connection was broken, or the server was restarted"),
+        (
+            false,
+            31_000,
+            "the session ran out while the connection was broken, or the server was restarted",
+        ),
     ] {
         let mut scene = Scene::welcomed();
         scene.join_room();
@@ -199,12 +301,20 @@ fn a_seat_that_was_given_up_meanwhile_is_told_with_what_happened() {
         scene.connect_world();
         scene.welcome(resumed, None);
         let left = scene.events().into_iter().find_map(|event| match event {
-            ViewEvent::Left { room, code, message, .. } => Some((room, code, message)),
+            ViewEvent::Left {
+                room,
+                code,
+                message,
+                ..
+            } => Some((room, code, message)),
             _ => None,
         });
         let (room, code, message) = left.expect("it is told");
         assert_eq!((room, &*code), (RoomId(ROOM), "session_expired"));
-        assert!(message.starts_with(said) && message.contains("join"), "{message}");
+        assert!(
+            message.starts_with(said) && message.contains("join"),
+            "{message}"
+        );
         assert_eq!(scene.client.room(), None);
     }
 }
@@ -213,23 +323,42 @@ fn a_seat_that_was_given_up_meanwhile_is_told_with_what_happened() {
 fn questions_without_an_answer_are_bounded() {
     let mut scene = Scene::welcomed();
     let many = (0..100).map(|_| scene.client.request(scene.now, Request::SetReady(true)));
-    assert_eq!(many.filter(|number| *number == Err(RequestError::TooMany)).count(), 100 - pending::PENDING);
+    assert_eq!(
+        many.filter(|number| *number == Err(RequestError::TooMany))
+            .count(),
+        100 - pending::PENDING
+    );
 }
 
 #[test]
 fn a_request_that_is_too_long_is_refused_here() {
     let mut scene = Scene::welcomed();
-    let say = Request::Say { to: Audience::Lobby, text: "x".repeat(20_000) };
-    assert_eq!(scene.client.request(scene.now, say), Err(RequestError::TooLong));
+    let say = Request::Say {
+        to: Audience::Lobby,
+        text: "x".repeat(20_000),
+    };
+    assert_eq!(
+        scene.client.request(scene.now, say),
+        Err(RequestError::TooLong)
+    );
     assert_eq!(scene.take(), None);
 }
 
 #[test]
 fn an_answer_of_an_unknown_kind_ends_its_request_and_such_news_are_skipped() {
     let mut scene = Scene::welcomed();
-    let list = scene.client.request(scene.now, Request::ListPlayers { everybody: true }).expect("room");
+    let list = scene
+        .client
+        .request(scene.now, Request::ListPlayers { everybody: true })
+        .expect("room");
     for request in [0, list] {
-        scene.client.handle_world_message(scene.now, WorldToClient { request, body: None });
+        scene.client.handle_world_message(
+            scene.now,
+            WorldToClient {
+                request,
+                body: None,
+            },
+        );
     }
     match &scene.events()[..] {
         [ViewEvent::Error(failure)] => assert_eq!(failure.about, About::Request(list)),
@@ -245,14 +374,19 @@ fn quitting_leaves_the_room_before_the_connection() {
     scene.client.quit(scene.now);
     scene.pass(ms(0));
     let outputs: Vec<_> = std::iter::from_fn(|| scene.client.poll_output()).collect();
-    assert!(matches!(&outputs[0], ClientOutput::World(message) if matches!(message.body, Some(Ask::LeaveRoom(_)))));
+    assert!(
+        matches!(&outputs[0], ClientOutput::World(message) if matches!(message.body, Some(Ask::LeaveRoom(_))))
+    );
     assert_eq!(outputs[1], ClientOutput::CloseWorld);
     assert_eq!(closed(&mut scene).0, "quit");
 }
 
 #[test]
 fn a_view_that_stops_reading_ends_the_client() {
-    let mut scene = Scene::with(&ClientConfig { events: 100, ..ClientConfig::default() });
+    let mut scene = Scene::with(&ClientConfig {
+        events: 100,
+        ..ClientConfig::default()
+    });
     scene.connect_world();
     scene.welcome(false, None);
     for _ in 0..1_000 {

@@ -2,7 +2,9 @@
 
 use ambit_proto::map::{StaticBox, StaticMap};
 use ambit_proto::message::{Effect, Field, Notice, Record, Uplink};
-use ambit_proto::pose::{AckedSet, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code};
+use ambit_proto::pose::{
+    AckedSet, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code,
+};
 use ambit_proto::schema::Component;
 
 use super::super::*;
@@ -25,12 +27,33 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
     assert_eq!(t, stamp + WAY);
     // The newest pose takes effect a local lag after its stamp.
     assert_near(scene.client.shown_at(id, stamp + LAG), 9.0);
-    assert_near(scene.client.shown_at(id, stamp + LAG.saturating_sub(ms(25))), 8.9);
-    assert_near(scene.client.position(id, scene.now), 9.0 - 0.2 * 110.0 / 50.0);
+    assert_near(
+        scene
+            .client
+            .shown_at(id, stamp + LAG.saturating_sub(ms(25))),
+        8.9,
+    );
+    assert_near(
+        scene.client.position(id, scene.now),
+        9.0 - 0.2 * 110.0 / 50.0,
+    );
     let stats = scene.client.stats();
-    assert_eq!((stats.poses, stats.updates, stats.late_updates, stats.lost_tracks), (20, 20, 0, 0));
+    assert_eq!(
+        (
+            stats.poses,
+            stats.updates,
+            stats.late_updates,
+            stats.lost_tracks
+        ),
+        (20, 20, 0, 0)
+    );
     // Nobody has asked to be told.
-    assert!(!scene.events().iter().any(|event| matches!(event, ViewEvent::Update(_))));
+    assert!(
+        !scene
+            .events()
+            .iter()
+            .any(|event| matches!(event, ViewEvent::Update(_)))
+    );
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
     assert!(matches!(&scene.events()[..], [ViewEvent::Update(update)] if update.id == id));
@@ -38,7 +61,11 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
 
 #[test]
 fn with_a_render_delay_poses_are_shown_that_much_later_and_timelines_are_not() {
-    let config = ClientConfig { render: Render::Fixed(ms(200)), seed: 1, ..ClientConfig::default() };
+    let config = ClientConfig {
+        render: Render::Fixed(ms(200)),
+        seed: 1,
+        ..ClientConfig::default()
+    };
     let mut scene = Scene::playing_with(&config);
     let mut walkers = Walkers::enter(&mut scene);
     for step in 1..=20 {
@@ -46,16 +73,32 @@ fn with_a_render_delay_poses_are_shown_that_much_later_and_timelines_are_not() {
     }
     let (id, now) = (walker(&scene), scene.room_time());
     // 200 ms after it came in, that is 240 ms after its stamp, which is 90 ms after its room time.
-    assert_eq!(scene.client.shown_time(scene.now), Some(now.saturating_sub(ms(90))));
-    assert_near(scene.client.position(id, scene.now), 9.0 - 0.2 * 200.0 / 50.0);
+    assert_eq!(
+        scene.client.shown_time(scene.now),
+        Some(now.saturating_sub(ms(90)))
+    );
+    assert_near(
+        scene.client.position(id, scene.now),
+        9.0 - 0.2 * 200.0 / 50.0,
+    );
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
     let events = scene.events();
-    let [ViewEvent::Update(update)] = &events[..] else { panic!("{events:?}") };
+    let [ViewEvent::Update(update)] = &events[..] else {
+        panic!("{events:?}")
+    };
     assert_eq!(update.at, scene.room_time() + ms(200));
-    assert!(matches!(update.components[0].value, Value::Pose { position, .. } if (position.x - 9.2).abs() < 0.02));
-    let gauge =
-        scene.client.gauge(scene.client.avatar().expect("in sight").id, "health", scene.now).expect("it has one");
+    assert!(
+        matches!(update.components[0].value, Value::Pose { position, .. } if (position.x - 9.2).abs() < 0.02)
+    );
+    let gauge = scene
+        .client
+        .gauge(
+            scene.client.avatar().expect("in sight").id,
+            "health",
+            scene.now,
+        )
+        .expect("it has one");
     assert_eq!(gauge.value, 50.0 + 2.0 * 1.25);
 }
 
@@ -67,9 +110,19 @@ fn a_lost_track_is_said_until_the_host_has_heard_and_then_all_is_well() {
     // The host believes in a base that never came: what is claimed lies before all that is known.
     let absent = Mode::Old;
     let failed = walkers.tick_as(&mut scene, absent, 5.4);
-    assert_eq!((scene.client.stats().lost_tracks, scene.client.stats().poses), (1, 1));
+    assert_eq!(
+        (scene.client.stats().lost_tracks, scene.client.stats().poses),
+        (1, 1)
+    );
     hear(&mut scene);
-    let told = |scene: &Scene| scene.host.said.iter().filter_map(|said| said.2.lost_track).collect::<Vec<_>>();
+    let told = |scene: &Scene| {
+        scene
+            .host
+            .said
+            .iter()
+            .filter_map(|said| said.2.lost_track)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(told(&scene), [failed as u16]);
     // A host that has heard forgets what it took for known.
     walkers.forget(failed);
@@ -78,7 +131,12 @@ fn a_lost_track_is_said_until_the_host_has_heard_and_then_all_is_well() {
     }
     let stats = scene.client.stats();
     assert_eq!((stats.lost_tracks, stats.poses, stats.malformed), (1, 6, 0));
-    assert_near(scene.client.shown_at(walker(&scene), walkers.said.last().expect("said").1 + LAG), 6.8);
+    assert_near(
+        scene
+            .client
+            .shown_at(walker(&scene), walkers.said.last().expect("said").1 + LAG),
+        6.8,
+    );
     scene.host.said.clear();
     scene.pass(ms(500));
     hear(&mut scene);
@@ -88,7 +146,11 @@ fn a_lost_track_is_said_until_the_host_has_heard_and_then_all_is_well() {
 #[test]
 fn a_light_client_confirms_everything_and_claims_to_know_no_pose() {
     let run = |light| {
-        let mut scene = Scene::playing_with(&ClientConfig { light, seed: 1, ..ClientConfig::default() });
+        let mut scene = Scene::playing_with(&ClientConfig {
+            light,
+            seed: 1,
+            ..ClientConfig::default()
+        });
         let mut walkers = Walkers::enter(&mut scene);
         for step in 0..40 {
             walkers.tick(&mut scene, 5.0 + 0.2 * step as f32);
@@ -99,7 +161,14 @@ fn a_light_client_confirms_everything_and_claims_to_know_no_pose() {
         let stats = scene.client.stats();
         let shown = scene.client.position(id, scene.now).is_some();
         let acked = scene.host.link.acked_set().expect("something came");
-        (acked, stats.datagrams_up, stats.pose_datagrams, stats.poses, shown, stats.lost_tracks)
+        (
+            acked,
+            stats.datagrams_up,
+            stats.pose_datagrams,
+            stats.poses,
+            shown,
+            stats.lost_tracks,
+        )
     };
     let (light, full) = (run(true), run(false));
     assert_eq!((light.0, light.1, light.2), (full.0, full.1, full.2));
@@ -121,14 +190,21 @@ fn held_keys_ride_with_acknowledgements_and_ask_for_none() {
         walkers.tick(&mut scene, 13.0 + 0.2 * step as f32);
     }
     let sent = scene.client.stats().datagrams_up - before;
-    // One a tick: no datagram but those with keys. (Now and then a ping is due before the next tick.)
+    // One a tick: no datagram but those with keys. (Now and then a ping is due before the next
+    // tick.)
     assert!((38..=44).contains(&sent), "{sent}");
     hear(&mut scene);
     for (left, _, uplink) in &scene.host.said {
-        let input = uplink.input.as_ref().expect("each datagram says what is held");
+        let input = uplink
+            .input
+            .as_ref()
+            .expect("each datagram says what is held");
         let left = GameTime::ZERO + ROOM_BEGAN_EARLIER + left.since(LocalTime::ZERO);
         let said = input.at(left);
-        assert!(input.keys == UP && said.since(left).max(left.since(said)) <= ms(2), "{said:?} at {left:?}");
+        assert!(
+            input.keys == UP && said.since(left).max(left.since(said)) <= ms(2),
+            "{said:?} at {left:?}"
+        );
     }
     let (newest, _) = scene.host.link.acked_set().expect("something came");
     assert_eq!(scene.host.link.next_number() - newest, 1);
@@ -141,14 +217,26 @@ fn keys_that_are_let_go_are_said_until_that_is_confirmed() {
     scene.pass(ms(100));
     scene.client.release(scene.now);
     scene.pass(ms(150));
-    let held = |scene: &Scene| scene.host.said.last().and_then(|said| said.2.input.as_ref()).map(|input| input.keys);
+    let held = |scene: &Scene| {
+        scene
+            .host
+            .said
+            .last()
+            .and_then(|said| said.2.input.as_ref())
+            .map(|input| input.keys)
+    };
     scene.send(&[]);
     assert_eq!(held(&scene), Some(Keymap(0)));
     hear(&mut scene);
     scene.host.said.clear();
     scene.pass(ms(1_000));
     hear(&mut scene);
-    let held = scene.host.said.iter().filter_map(|said| said.2.input.as_ref()).map(|input| input.keys);
+    let held = scene
+        .host
+        .said
+        .iter()
+        .filter_map(|said| said.2.input.as_ref())
+        .map(|input| input.keys);
     assert_eq!(held.collect::<Vec<_>>(), []);
 }
 
@@ -161,7 +249,9 @@ fn a_change_of_keys_is_told_until_it_is_confirmed_and_its_effect_is_known_once_i
     scene.pass(ms(60));
     let own: Vec<_> = scene.client.own_inputs().collect();
     assert_eq!(
-        own.iter().map(|input| (input.keys, input.is_known)).collect::<Vec<_>>(),
+        own.iter()
+            .map(|input| (input.keys, input.is_known))
+            .collect::<Vec<_>>(),
         [(UP, false), (Keymap(0), false)]
     );
     // One way, up to a tick, and the local lag.
@@ -170,13 +260,29 @@ fn a_change_of_keys_is_told_until_it_is_confirmed_and_its_effect_is_known_once_i
     hear(&mut scene);
     let told = |scene: &Scene| -> Vec<_> {
         let input = |said: &(_, _, Uplink)| said.2.input.clone().expect("each says what is held");
-        scene.host.said.iter().map(|said| input(said).samples(own[0].at).count() - 1).collect()
+        scene
+            .host
+            .said
+            .iter()
+            .map(|said| input(said).samples(own[0].at).count() - 1)
+            .collect()
     };
     assert_eq!(told(&scene)[..2], [1, 2]);
-    assert!(told(&scene).len() > 2 && told(&scene)[2..].iter().all(|&changes| changes == 2), "{:?}", told(&scene));
-    let effect = Effect { at: own[1].at, effect: (scene.room_time() + LAG).whole_millis() };
+    assert!(
+        told(&scene).len() > 2 && told(&scene)[2..].iter().all(|&changes| changes == 2),
+        "{:?}",
+        told(&scene)
+    );
+    let effect = Effect {
+        at: own[1].at,
+        effect: (scene.room_time() + LAG).whole_millis(),
+    };
     scene.send(&[Record::Effects(vec![effect])]);
-    let known: Vec<_> = scene.client.own_inputs().map(|input| (input.effect, input.is_known)).collect();
+    let known: Vec<_> = scene
+        .client
+        .own_inputs()
+        .map(|input| (input.effect, input.is_known))
+        .collect();
     assert_eq!(known, [(effect.effect, true); 2]);
     scene.host.said.clear();
     scene.pass(ms(200));
@@ -196,19 +302,28 @@ fn ages_are_told_by_class_from_the_newest_word_about_each_object() {
     let strike = strike(3, 0, scene.room_time());
     scene.notice(strike);
     let moved = scene.write_with(&[], |number, stamp| {
-        let poses = [(1, pose_at(90.0, 1.0)), (2, pose_at(8.0, 1.0)), (3, pose_at(80.0, 1.0))];
+        let poses = [
+            (1, pose_at(90.0, 1.0)),
+            (2, pose_at(8.0, 1.0)),
+            (3, pose_at(80.0, 1.0)),
+        ];
         absolute(number, stamp, &poses)
     });
     scene.deliver(&moved);
     scene.pass(ms(50));
     let stamp = scene.room_time().saturating_sub(WAY);
-    let near_alone = scene.write_with(&[], |number, stamp| absolute(number, stamp, &[(2, pose_at(8.1, 1.0))]));
+    let near_alone = scene.write_with(&[], |number, stamp| {
+        absolute(number, stamp, &[(2, pose_at(8.1, 1.0))])
+    });
     scene.deliver(&near_alone);
     scene.pass(ms(150));
     scene.client.sample_ages(scene.now);
     let ages = scene.client.stats().ages;
     let newest = scene.room_time().since(stamp).as_millis() as u64;
-    assert_eq!((ages.near.count(), ages.far.count(), ages.engaged.count()), (1, 1, 2));
+    assert_eq!(
+        (ages.near.count(), ages.far.count(), ages.engaged.count()),
+        (1, 1, 2)
+    );
     assert_close(ages.near.quantile_ms(0.5), newest);
     assert_close(ages.far.quantile_ms(0.5), newest + 50);
     // The own avatar rests: what was not said of it has not changed. The foe moves.
@@ -220,11 +335,20 @@ fn ages_are_told_by_class_from_the_newest_word_about_each_object() {
 fn the_map_comes_in_beside_the_game_and_progress_is_told() {
     let mut scene = Scene::playing();
     let centre = |n: usize| Position::on_ground(n as f32, 5.0);
-    let boxes = (0..1_000).map(|n| StaticBox { centre: centre(n), half: [1.0, 2.0, 0.5] }).collect();
+    let boxes = (0..1_000)
+        .map(|n| StaticBox {
+            centre: centre(n),
+            half: [1.0, 2.0, 0.5],
+        })
+        .collect();
     let map = StaticMap { boxes };
     let block = map.encode();
     let now = scene.room_time().saturating_sub(WAY).into();
-    scene.host.link.send_block(now, block.clone().into()).expect("room");
+    scene
+        .host
+        .link
+        .send_block(now, block.clone().into())
+        .expect("room");
     let (mut told, mut progress) = (None, Vec::new());
     for _ in 0..400 {
         scene.pass(ms(10));
@@ -232,14 +356,22 @@ fn the_map_comes_in_beside_the_game_and_progress_is_told() {
         for event in scene.events() {
             match event {
                 ViewEvent::Map { map, bytes, .. } => told = Some((map, bytes)),
-                ViewEvent::MapProgress { received, total, .. } => progress.push((received, total)),
+                ViewEvent::MapProgress {
+                    received, total, ..
+                } => progress.push((received, total)),
                 other => panic!("{other:?}"),
             }
         }
     }
     let (shown, bytes) = told.expect("it has come in");
-    assert_eq!((&*shown, bytes, scene.client.map()), (&map, block.len(), Some(&shown)));
-    assert!(progress.is_sorted_by(|a, b| a.0 < b.0) && progress.len() > 3, "{progress:?}");
+    assert_eq!(
+        (&*shown, bytes, scene.client.map()),
+        (&map, block.len(), Some(&shown))
+    );
+    assert!(
+        progress.is_sorted_by(|a, b| a.0 < b.0) && progress.len() > 3,
+        "{progress:?}"
+    );
     assert!(progress.iter().all(|(received, total)| received <= total));
 }
 
@@ -247,12 +379,19 @@ fn the_map_comes_in_beside_the_game_and_progress_is_told() {
 fn a_map_that_makes_no_sense_is_counted_and_is_none() {
     let mut scene = Scene::playing();
     let now = scene.room_time().saturating_sub(WAY).into();
-    scene.host.link.send_block(now, vec![0xff; 100].into()).expect("room");
+    scene
+        .host
+        .link
+        .send_block(now, vec![0xff; 100].into())
+        .expect("room");
     for _ in 0..20 {
         scene.pass(ms(50));
         scene.send(&[]);
     }
-    assert_eq!((scene.client.stats().malformed, scene.client.map()), (1, None));
+    assert_eq!(
+        (scene.client.stats().malformed, scene.client.map()),
+        (1, None)
+    );
 }
 
 fn assert_close(age: Option<u64>, expected: u64) {
@@ -274,7 +413,13 @@ fn hear(scene: &mut Scene) {
 
 fn enter_walker(slot: u16, at: GameTime, x: f32) -> Record {
     let components = vec![(0, Component::Pose(pose_at(x, 0.0)))];
-    Record::Enter { alias: alias(slot), kind: WALKER, at, own: false, components }
+    Record::Enter {
+        alias: alias(slot),
+        kind: WALKER,
+        at,
+        own: false,
+        components,
+    }
 }
 
 fn pose_at(x: f32, speed: f32) -> Pose {
@@ -282,13 +427,16 @@ fn pose_at(x: f32, speed: f32) -> Pose {
 }
 
 fn format() -> PoseFormat {
-    *schema().kinds[usize::from(WALKER)].pose_format().expect("walkers have poses")
+    *schema().kinds[usize::from(WALKER)]
+        .pose_format()
+        .expect("walkers have poses")
 }
 
 /// A section of poses that need no base.
 fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut writer = SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, None));
+    let mut writer =
+        SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, None));
     for (slot, pose) in poses {
         writer.shared(*slot, Mode::Absolute, &code(&format(), None, stamp, pose));
     }
@@ -298,7 +446,11 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
 
 fn strike(by: u16, whom: u16, effect: GameTime) -> Notice {
     let fields = [by, whom].map(|slot| Field::Object(Some(alias(slot))));
-    Notice::Event { kind: 1, effect: effect.whole_millis(), fields: fields.into() }
+    Notice::Event {
+        kind: 1,
+        effect: effect.whole_millis(),
+        fields: fields.into(),
+    }
 }
 
 /// A host with one walker, and what it takes for known at the client.
@@ -317,7 +469,10 @@ impl Walkers {
         scene.send(&[enter(0, at, 1.0), enter_walker(1, at, 5.0)]);
         scene.pass(ms(200));
         scene.events();
-        Walkers { said: vec![(number, stamp, pose_at(5.0, 0.0))], worthless: None }
+        Walkers {
+            said: vec![(number, stamp, pose_at(5.0, 0.0))],
+            worthless: None,
+        }
     }
 
     /// The next tick: the walker is at `x`.
@@ -325,7 +480,11 @@ impl Walkers {
         let then = (scene.now + TICK).saturating_sub(WAY);
         scene.pass(TICK);
         scene.host.receive(then);
-        let mode = if self.base(self.acked(scene)).is_some() { Mode::Window } else { Mode::Absolute };
+        let mode = if self.base(self.acked(scene)).is_some() {
+            Mode::Window
+        } else {
+            Mode::Absolute
+        };
         self.write(scene, mode, x)
     }
 
@@ -341,7 +500,10 @@ impl Walkers {
         let said = &mut self.said;
         let datagram = scene.write_with(&[], |number, stamp| {
             let mut bytes = Vec::new();
-            let mut writer = SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, acked));
+            let mut writer = SectionWriter::new(
+                &mut bytes,
+                &SectionHeader::new(Level::Shared, number, acked),
+            );
             let base = base.as_ref().map(|(_, stamp, pose)| (*stamp, pose));
             writer.shared(1, mode, &code(&format(), base, stamp, &pose));
             writer.finish();
@@ -360,15 +522,24 @@ impl Walkers {
     fn acked(&self, scene: &Scene) -> Option<AckedSet> {
         let (newest, mask) = scene.host.link.acked_set()?;
         let acked = AckedSet { newest, mask };
-        self.worthless.map_or(Some(acked), |number| acked.after(number))
+        self.worthless
+            .map_or(Some(acked), |number| acked.after(number))
     }
 
     fn base(&self, acked: Option<AckedSet>) -> Option<&(u64, GameTime, Pose)> {
-        self.said.iter().rev().find(|said| acked.is_some_and(|acked| acked.contains(said.0)))
+        self.said
+            .iter()
+            .rev()
+            .find(|said| acked.is_some_and(|acked| acked.contains(said.0)))
     }
 }
 
 /// The client's name for the walker.
 fn walker(scene: &Scene) -> u32 {
-    scene.client.objects().find(|object| !object.is_own()).expect("in sight").id
+    scene
+        .client
+        .objects()
+        .find(|object| !object.is_own())
+        .expect("in sight")
+        .id
 }

@@ -7,7 +7,8 @@ use ambit_proto::control::world::world_to_client::Body as Told;
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
 use ambit_proto::message::{
-    BodyContext, Command, Notice, Record, Uplink, end_records, read_uplink, write_poses, write_record, write_stamp,
+    BodyContext, Command, Notice, Record, Uplink, end_records, read_uplink, write_poses,
+    write_record, write_stamp,
 };
 use ambit_proto::schema::{Component, EventKind, FieldSpec, FieldType};
 use ambit_proto::timeline::{Timeline, Waypoint};
@@ -36,7 +37,8 @@ pub(super) struct Scene {
 pub(super) struct Host {
     pub(super) link: Link,
     pub(super) commands: Vec<Command>,
-    /// What the client said in bodies, with the number of the datagram and the time at which it left, if it said anything.
+    /// What the client said in bodies, with the number of the datagram and the time at which it
+    /// left, if it said anything.
     pub(super) said: Vec<(LocalTime, u64, Uplink)>,
     /// Datagrams that came.
     pub(super) datagrams: u64,
@@ -46,14 +48,23 @@ pub(super) struct Host {
 
 impl Scene {
     pub(super) fn new() -> Self {
-        Self::with(&ClientConfig { name: "ann".to_owned(), seed: 1, ..ClientConfig::default() })
+        Self::with(&ClientConfig {
+            name: "ann".to_owned(),
+            seed: 1,
+            ..ClientConfig::default()
+        })
     }
 
     pub(super) fn with(config: &ClientConfig) -> Self {
         let mut client = Client::new(config);
         let now = LocalTime::ZERO;
         client.connect(now);
-        let mut scene = Scene { client, now, outputs: Vec::new(), host: Host::new() };
+        let mut scene = Scene {
+            client,
+            now,
+            outputs: Vec::new(),
+            host: Host::new(),
+        };
         scene.collect();
         scene
     }
@@ -92,8 +103,15 @@ impl Scene {
 
     pub(super) fn pass(&mut self, duration: Duration) {
         let until = self.now + duration;
-        while let Some(deadline) = self.client.next_deadline().filter(|deadline| *deadline <= until) {
-            assert!(deadline > self.now || self.now == LocalTime::ZERO, "a deadline of the past: {deadline:?}");
+        while let Some(deadline) = self
+            .client
+            .next_deadline()
+            .filter(|deadline| *deadline <= until)
+        {
+            assert!(
+                deadline > self.now || self.now == LocalTime::ZERO,
+                "a deadline of the past: {deadline:?}"
+            );
             self.now = self.now.max(deadline);
             self.client.handle_timeout(self.now);
             self.collect();
@@ -127,18 +145,36 @@ impl Scene {
     }
 
     pub(super) fn join_room(&mut self) {
-        let room = Some(pb::Room { id: ROOM, ..pb::Room::default() });
-        self.tell(0, Told::RoomJoined(pb::RoomJoined { room, players: Vec::new() }));
+        let room = Some(pb::Room {
+            id: ROOM,
+            ..pb::Room::default()
+        });
+        self.tell(
+            0,
+            Told::RoomJoined(pb::RoomJoined {
+                room,
+                players: Vec::new(),
+            }),
+        );
     }
 
     /// Carries the client from `ConnectGame` into the game, over a way of 40 ms.
     pub(super) fn join_game(&mut self) {
-        self.outputs.retain(|output| !matches!(output, ClientOutput::CloseGame));
-        assert!(matches!(self.take(), Some(ClientOutput::ConnectGame { .. })));
+        self.outputs
+            .retain(|output| !matches!(output, ClientOutput::CloseGame));
+        assert!(matches!(
+            self.take(),
+            Some(ClientOutput::ConnectGame { .. })
+        ));
         self.client.handle_game_connected(self.now);
         self.collect();
-        let Some(ClientOutput::Game(join)) = self.take() else { panic!("no join") };
-        assert!(matches!(join.body, Some(game_pb::client_to_game::Body::Join(_))));
+        let Some(ClientOutput::Game(join)) = self.take() else {
+            panic!("no join")
+        };
+        assert!(matches!(
+            join.body,
+            Some(game_pb::client_to_game::Body::Join(_))
+        ));
         self.host = Host::new();
         self.now += WAY;
         let now_us = self.room_time().micros();
@@ -156,7 +192,8 @@ impl Scene {
             schema: Some((&schema()).into()),
         };
         let body = Some(game_pb::game_to_client::Body::Joined(joined));
-        self.client.handle_game_message(self.now, GameToClient { body });
+        self.client
+            .handle_game_message(self.now, GameToClient { body });
         self.collect();
     }
 
@@ -175,21 +212,32 @@ impl Scene {
         self.write_with(records, |_, _| Vec::new())
     }
 
-    /// As `write`, with the pose section that `poses` makes for the number and stamp of the datagram.
-    pub(super) fn write_with(&mut self, records: &[Record], poses: impl FnOnce(u64, GameTime) -> Vec<u8>) -> Vec<u8> {
+    /// As `write`, with the pose section that `poses` makes for the number and stamp of the
+    /// datagram.
+    pub(super) fn write_with(
+        &mut self,
+        records: &[Record],
+        poses: impl FnOnce(u64, GameTime) -> Vec<u8>,
+    ) -> Vec<u8> {
         let stamp = self.room_time().saturating_sub(WAY);
         self.host.receive(self.now.saturating_sub(WAY));
         let (schema, number) = (schema(), self.host.link.next_number());
-        let context = BodyContext { schema: &schema, delay: LAG, near: stamp };
+        let context = BodyContext {
+            schema: &schema,
+            delay: LAG,
+            near: stamp,
+        };
         let mut bytes = Vec::new();
-        self.host.link.write_datagram(stamp.into(), &mut bytes, |writer, _| {
-            let base = write_stamp(stamp, writer);
-            for record in records {
-                write_record(&mut record.clone(), &context, base, writer);
-            }
-            end_records(writer);
-            write_poses(&poses(number, base), writer);
-        });
+        self.host
+            .link
+            .write_datagram(stamp.into(), &mut bytes, |writer, _| {
+                let base = write_stamp(stamp, writer);
+                for record in records {
+                    write_record(&mut record.clone(), &context, base, writer);
+                }
+                end_records(writer);
+                write_poses(&poses(number, base), writer);
+            });
         bytes
     }
 
@@ -200,21 +248,32 @@ impl Scene {
 
     pub(super) fn notice(&mut self, mut notice: Notice) {
         let now = self.room_time().saturating_sub(WAY).into();
-        self.host.link.send_reliable(now, wire::encode(&mut notice).into(), None).expect("room");
+        self.host
+            .link
+            .send_reliable(now, wire::encode(&mut notice).into(), None)
+            .expect("room");
     }
 
     pub(super) fn lose_world(&mut self) {
-        self.client.handle_world_closed(self.now, Ending::Broken("cut".to_owned()));
+        self.client
+            .handle_world_closed(self.now, Ending::Broken("cut".to_owned()));
         self.collect();
     }
 
     pub(super) fn lose_game(&mut self) {
-        self.client.handle_game_closed(self.now, Ending::Broken("cut".to_owned()));
+        self.client
+            .handle_game_closed(self.now, Ending::Broken("cut".to_owned()));
         self.collect();
     }
 
     pub(super) fn tell(&mut self, request: u64, body: Told) {
-        self.client.handle_world_message(self.now, WorldToClient { request, body: Some(body) });
+        self.client.handle_world_message(
+            self.now,
+            WorldToClient {
+                request,
+                body: Some(body),
+            },
+        );
         self.collect();
     }
 
@@ -258,21 +317,33 @@ impl Scene {
 impl Host {
     fn new() -> Self {
         let link = Link::new(LinkConfig::default());
-        Host { link, commands: Vec::new(), said: Vec::new(), datagrams: 0, flying: Vec::new() }
+        Host {
+            link,
+            commands: Vec::new(),
+            said: Vec::new(),
+            datagrams: 0,
+            flying: Vec::new(),
+        }
     }
 
     /// Takes what has arrived by `now`, a time of the client's clock.
     pub(super) fn receive(&mut self, now: LocalTime) {
         for (left, bytes) in self.flying.extract_if(.., |(left, _)| *left + WAY <= now) {
             let arrived = left + WAY + ROOM_BEGAN_EARLIER;
-            let body = self.link.handle_datagram(arrived, &bytes).expect("a datagram of ours").expect("each once");
+            let body = self
+                .link
+                .handle_datagram(arrived, &bytes)
+                .expect("a datagram of ours")
+                .expect("each once");
             self.datagrams += 1;
             if let Some(uplink) = read_uplink(body).expect("a body of ours") {
-                self.said.push((left, self.link.received_number().expect("one came"), uplink));
+                self.said
+                    .push((left, self.link.received_number().expect("one came"), uplink));
             }
             while let Some(event) = self.link.poll_event() {
                 if let LinkEvent::Message(message) = event {
-                    self.commands.push(wire::decode(&message).expect("a command"));
+                    self.commands
+                        .push(wire::decode(&message).expect("a command"));
                 }
             }
         }
@@ -282,14 +353,27 @@ impl Host {
 /// What the host plays; one can be struck by another.
 pub(super) fn schema() -> Schema {
     let mut schema = Schema::example_with_poses();
-    let field = |name: &str| FieldSpec { name: name.into(), ty: FieldType::Object };
-    schema.events.push(EventKind { name: "strike".into(), fields: vec![field("by"), field("whom")] });
+    let field = |name: &str| FieldSpec {
+        name: name.into(),
+        ty: FieldType::Object,
+    };
+    schema.events.push(EventKind {
+        name: "strike".into(),
+        fields: vec![field("by"), field("whom")],
+    });
     schema
 }
 
 pub(super) fn ticket(room: u64) -> pb::Ticket {
     let address = "0.0.0.0:7777".to_owned();
-    pb::Ticket { room, address, certificate_sha256: vec![5; 32], ticket: b"let me in".to_vec(), incarnation: 1, map: 0 }
+    pb::Ticket {
+        room,
+        address,
+        certificate_sha256: vec![5; 32],
+        ticket: b"let me in".to_vec(),
+        incarnation: 1,
+        map: 0,
+    }
 }
 
 pub(super) fn ms(ms: u64) -> Duration {
@@ -302,14 +386,26 @@ pub(super) fn alias(slot: u16) -> Alias {
 
 /// An avatar that stands at `x` from `at` on.
 pub(super) fn enter(slot: u16, at: GameTime, x: f32) -> Record {
-    let components = vec![(0, path(&[(at, x)])), (1, Component::gauge(at, 50.0, 2.0, 100.0))];
-    Record::Enter { alias: alias(slot), kind: 0, at, own: slot == 0, components }
+    let components = vec![
+        (0, path(&[(at, x)])),
+        (1, Component::gauge(at, 50.0, 2.0, 100.0)),
+    ];
+    Record::Enter {
+        alias: alias(slot),
+        kind: 0,
+        at,
+        own: slot == 0,
+        components,
+    }
 }
 
 pub(super) fn path(points: &[(GameTime, f32)]) -> Component {
     let mut path = Timeline::new(16);
     for &(time, x) in points {
-        path.insert(time.whole_millis(), Waypoint::walk(Position::on_ground(x, 1.0)));
+        path.insert(
+            time.whole_millis(),
+            Waypoint::walk(Position::on_ground(x, 1.0)),
+        );
     }
     Component::Path(path)
 }

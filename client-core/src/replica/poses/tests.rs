@@ -39,9 +39,19 @@ fn a_pose_whose_time_has_come_is_late_if_something_else_was_shown() {
     let mut scene = Scene::new(Mode::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.now = 160;
-    assert_eq!(scene.section(2, Some(acked(1)), &[(1, WALKER, Base::Window, 5.0)]).late, 0);
+    assert_eq!(
+        scene
+            .section(2, Some(acked(1)), &[(1, WALKER, Base::Window, 5.0)])
+            .late,
+        0
+    );
     scene.now = 260;
-    assert_eq!(scene.section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 5.0)]).late, 0);
+    assert_eq!(
+        scene
+            .section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 5.0)])
+            .late,
+        0
+    );
     scene.now = 400;
     let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::Window, 9.0)]);
     assert_eq!((section.shown, section.late), (1, 1));
@@ -68,11 +78,20 @@ fn a_late_section_after_a_leave_revives_nothing() {
     scene.now = 400;
     assert_eq!(scene.told(), ["enter 1 at 5", "leave 1"]);
     let section = scene.section(4, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
-    assert_eq!((section.applied, section.stale, &section.end), (0, 1, &Ok(Some(acked(3)))));
+    assert_eq!(
+        (section.applied, section.stale, &section.end),
+        (0, 1, &Ok(Some(acked(3))))
+    );
     // Nobody may speak of it behind its end.
     let section = scene.section(6, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
-    assert_eq!((section.stale, section.end), (0, Err(SectionError::LostTrack { slot: 1 })));
-    assert_eq!((scene.told(), scene.replica.seen().count()), (Vec::new(), 0));
+    assert_eq!(
+        (section.stale, section.end),
+        (0, Err(SectionError::LostTrack { slot: 1 }))
+    );
+    assert_eq!(
+        (scene.told(), scene.replica.seen().count()),
+        (Vec::new(), 0)
+    );
 }
 
 #[test]
@@ -85,13 +104,22 @@ fn a_late_section_does_not_move_the_slot_s_next_tenant_and_what_stands_behind_it
         scene.leave(5, alias(1, 0));
         scene.now = 600;
         scene.enter(8, alias(1, 1), next, 50.0);
-        let two = [(1, WALKER, Base::Window, 7.0), (2, WALKER, Base::Window, 21.0)];
+        let two = [
+            (1, WALKER, Base::Window, 7.0),
+            (2, WALKER, Base::Window, 21.0),
+        ];
         let section = scene.section(4, Some(acked(3)), &two);
-        assert_eq!((section.applied, section.stale, section.end.is_ok()), (1, 1, true));
+        assert_eq!(
+            (section.applied, section.stale, section.end.is_ok()),
+            (1, 1, true)
+        );
         assert_eq!((scene.x(3, 900), scene.x(2, 900)), (Some(50.0), Some(21.0)));
         // The same bytes again, against the pose that came late.
         let section = scene.section(5, Some(acked(4)), &[(1, WALKER, Base::Window, 8.0)]);
-        assert_eq!((section.applied, section.stale, section.end.is_ok()), (0, 1, true));
+        assert_eq!(
+            (section.applied, section.stale, section.end.is_ok()),
+            (0, 1, true)
+        );
         assert_eq!(scene.x(3, 900), Some(50.0));
         let section = scene.section(9, Some(acked(8)), &[(1, next, Base::Window, 51.0)]);
         assert_eq!((section.applied, scene.x(3, 550)), (1, Some(51.0)));
@@ -106,9 +134,15 @@ fn without_its_base_a_pose_is_not_read_and_what_stands_before_it_holds() {
     scene.enter(2, alias(2, 0), WALKER, 20.0);
     // The base that is claimed for slot 2 never came.
     scene.claim(3, 2, 21.0);
-    let two = [(1, WALKER, Base::Absolute, 6.0), (2, WALKER, Base::Window, 22.0)];
+    let two = [
+        (1, WALKER, Base::Absolute, 6.0),
+        (2, WALKER, Base::Window, 22.0),
+    ];
     let section = scene.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
-    assert_eq!((section.applied, section.end), (1, Err(SectionError::LostTrack { slot: 2 })));
+    assert_eq!(
+        (section.applied, section.end),
+        (1, Err(SectionError::LostTrack { slot: 2 }))
+    );
     assert_eq!((scene.x(1, 900), scene.x(2, 900)), (Some(6.0), Some(20.0)));
 }
 
@@ -126,7 +160,10 @@ fn a_datagram_that_could_not_be_read_is_no_base_and_nobody_takes_an_older_one_fo
     let section = scene.section(6, Some(acked(4)), &[(2, WALKER, Base::Window, 21.0)]);
     assert_eq!((section.applied, section.end.is_err()), (0, true));
     let healed = acked(6).after(6);
-    let two = [(1, WALKER, Base::Absolute, 8.0), (2, WALKER, Base::Absolute, 22.0)];
+    let two = [
+        (1, WALKER, Base::Absolute, 8.0),
+        (2, WALKER, Base::Absolute, 22.0),
+    ];
     let section = scene.section(8, healed, &two);
     assert_eq!((section.applied, section.end), (2, Ok(None)));
     let section = scene.section(10, acked(8).after(6), &[(1, WALKER, Base::Window, 9.0)]);
@@ -171,9 +208,14 @@ fn a_light_replica_claims_to_know_no_pose() {
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     let section = scene.section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 6.0)]);
     assert_eq!((section.applied, section.end), (0, Ok(None)));
-    assert_eq!((scene.told(), scene.x(1, 300)), (vec!["enter 1 at 5".to_owned()], None));
+    assert_eq!(
+        (scene.told(), scene.x(1, 300)),
+        (vec!["enter 1 at 5".to_owned()], None)
+    );
     let seen = scene.replica.get(1).expect("in sight");
-    assert!(!seen.moves(at(300)) && seen.value("pose", at(300)).is_none() && seen.last_pose().is_none());
+    assert!(
+        !seen.moves(at(300)) && seen.value("pose", at(300)).is_none() && seen.last_pose().is_none()
+    );
 }
 
 #[test]
@@ -186,8 +228,18 @@ fn a_pose_can_be_read_in_each_way() {
     assert_eq!((facing, seen.yaw(at(300))), (Facing::Yaw(0.0), Some(0.0)));
     assert_eq!(seen.orientation(at(300)), Some([0.0, 0.0, 0.0, 1.0]));
     let position = Position::on_ground(5.0, 1.0);
-    assert_eq!(seen.value("pose", at(300)), Some(Value::Pose { position, facing, moves: false }));
-    assert_eq!((seen.pose(at(300)).map(|pose| pose.at), seen.last_pose()), (Some([500, 100, 0]), Some(at(50))));
+    assert_eq!(
+        seen.value("pose", at(300)),
+        Some(Value::Pose {
+            position,
+            facing,
+            moves: false
+        })
+    );
+    assert_eq!(
+        (seen.pose(at(300)).map(|pose| pose.at), seen.last_pose()),
+        (Some([500, 100, 0]), Some(at(50)))
+    );
 }
 
 #[test]
@@ -196,7 +248,13 @@ fn what_was_drawn_wrong_glides_to_where_it_is() {
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.now = 700;
     scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 5.5)]);
-    let drawn = |t| scene.replica.get(1).and_then(|seen| seen.drawn(at(t))).expect("drawn");
+    let drawn = |t| {
+        scene
+            .replica
+            .get(1)
+            .and_then(|seen| seen.drawn(at(t)))
+            .expect("drawn")
+    };
     assert_eq!((drawn(700).position.x, scene.x(1, 700)), (5.0, Some(5.5)));
     let (soon, later) = (drawn(750).position.x, drawn(850).position.x);
     assert!(5.0 < soon && soon < later && later < 5.5, "{soon} {later}");
@@ -215,24 +273,41 @@ struct Scene {
 impl Scene {
     fn new(mode: Mode) -> Self {
         let replica = Replica::new(Arc::new(Schema::example_with_poses()), LAG, 0, mode);
-        Scene { replica, now: 150, said: Vec::new() }
+        Scene {
+            replica,
+            now: 150,
+            said: Vec::new(),
+        }
     }
 
     fn arrival(&self, number: u64) -> Arrival {
-        Arrival { number, stamp: at(number * TICK_MS), now: at(self.now) }
+        Arrival {
+            number,
+            stamp: at(number * TICK_MS),
+            now: at(self.now),
+        }
     }
 
     fn enter(&mut self, number: u64, alias: Alias, kind: u8, x: f32) {
         let pose = self.pose(kind, x);
         self.said.push((number, alias.slot, pose));
         let components = vec![(0, Component::Pose(pose))];
-        let enter = Record::Enter { alias, kind, at: at(number * TICK_MS) + LAG, own: false, components };
+        let enter = Record::Enter {
+            alias,
+            kind,
+            at: at(number * TICK_MS) + LAG,
+            own: false,
+            components,
+        };
         self.replica.apply(self.arrival(number), &enter);
         self.replica.advance(at(self.now), &mut ());
     }
 
     fn leave(&mut self, number: u64, alias: Alias) {
-        let leave = Record::Leave { alias, at: at(number * TICK_MS) + LAG };
+        let leave = Record::Leave {
+            alias,
+            at: at(number * TICK_MS) + LAG,
+        };
         self.replica.apply(self.arrival(number), &leave);
     }
 
@@ -242,16 +317,36 @@ impl Scene {
         self.said.push((number, slot, pose));
     }
 
-    fn section(&mut self, number: u64, acked: Option<AckedSet>, poses: &[(u16, u8, Base, f32)]) -> Section {
+    fn section(
+        &mut self,
+        number: u64,
+        acked: Option<AckedSet>,
+        poses: &[(u16, u8, Base, f32)],
+    ) -> Section {
         let mut bytes = Vec::new();
-        let mut writer = SectionWriter::new(&mut bytes, &SectionHeader { level: Level::Shared, number, acked });
+        let mut writer = SectionWriter::new(
+            &mut bytes,
+            &SectionHeader {
+                level: Level::Shared,
+                number,
+                acked,
+            },
+        );
         for &(slot, kind, mode, x) in poses {
             let pose = self.pose(kind, x);
             let known = |number: u64| acked.is_some_and(|acked| acked.contains(number));
-            let base = self.said.iter().filter(|said| said.1 == slot && known(said.0)).max_by_key(|said| said.0);
-            let base = base.filter(|_| mode == Base::Window).map(|(number, _, pose)| (at(number * TICK_MS), *pose));
+            let base = self
+                .said
+                .iter()
+                .filter(|said| said.1 == slot && known(said.0))
+                .max_by_key(|said| said.0);
+            let base = base
+                .filter(|_| mode == Base::Window)
+                .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
             let schema = self.replica.schema();
-            let format = schema.kinds[usize::from(kind)].pose_format().expect("a kind with poses");
+            let format = schema.kinds[usize::from(kind)]
+                .pose_format()
+                .expect("a kind with poses");
             let base = base.as_ref().map(|(stamp, pose)| (*stamp, pose));
             writer.shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
             self.said.push((number, slot, pose));
@@ -263,12 +358,18 @@ impl Scene {
     }
 
     fn pose(&self, kind: u8, x: f32) -> Pose {
-        let format = self.replica.schema().kinds[usize::from(kind)].pose_format().expect("a kind with poses");
+        let format = self.replica.schema().kinds[usize::from(kind)]
+            .pose_format()
+            .expect("a kind with poses");
         format.pose(Position::on_ground(x, 1.0), 0.0, 0.0)
     }
 
     fn x(&self, id: u32, t: u64) -> Option<f32> {
-        self.replica.get(id).expect("in sight").position(at(t)).map(|position| position.x)
+        self.replica
+            .get(id)
+            .expect("in sight")
+            .position(at(t))
+            .map(|position| position.x)
     }
 
     fn told(&mut self) -> Vec<String> {
@@ -277,12 +378,19 @@ impl Scene {
         told.map(|event| match event {
             ViewEvent::Enter(enter) => format!("enter {} at {}", enter.id, enter.position.x),
             ViewEvent::Leave { id, .. } => format!("leave {id}"),
-            ViewEvent::Update(update) => match update.components.first().map(|component| &component.value) {
-                Some(Value::Pose { position, .. }) => {
-                    format!("update {} to {} at {}", update.id, position.x, update.at.millis())
+            ViewEvent::Update(update) => {
+                match update.components.first().map(|component| &component.value) {
+                    Some(Value::Pose { position, .. }) => {
+                        format!(
+                            "update {} to {} at {}",
+                            update.id,
+                            position.x,
+                            update.at.millis()
+                        )
+                    }
+                    other => panic!("no pose but {other:?}"),
                 }
-                other => panic!("no pose but {other:?}"),
-            },
+            }
             other => panic!("{other:?}"),
         })
         .collect()
@@ -290,7 +398,10 @@ impl Scene {
 }
 
 fn acked(newest: u64) -> AckedSet {
-    AckedSet { newest, mask: u32::MAX }
+    AckedSet {
+        newest,
+        mask: u32::MAX,
+    }
 }
 
 fn alias(slot: u16, epoch: u8) -> Alias {

@@ -12,7 +12,9 @@ use ambit_proto::control::world::{self as pb, ClientToWorld, WorldToClient};
 use ambit_proto::frame::{FrameDecoder, encode_frame};
 use ambit_proto::ids::Alias;
 use ambit_proto::link::{Link, LinkConfig, LinkEvent};
-use ambit_proto::message::{BodyContext, Command, Field, Notice, Record, end_records, write_record, write_stamp};
+use ambit_proto::message::{
+    BodyContext, Command, Field, Notice, Record, end_records, write_record, write_stamp,
+};
 use ambit_proto::quic::{ALPN_GAME, ALPN_WORLD, Fingerprint, alpn, server_config};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
@@ -49,13 +51,18 @@ impl Server {
         let (connections, refusal) = (server.connections.clone(), server.refusal.clone());
         tokio::spawn(async move {
             while let Some(incoming) = endpoint.accept().await {
-                let Ok(connection) = incoming.await else { continue };
+                let Ok(connection) = incoming.await else {
+                    continue;
+                };
                 let code = refusal.load(Ordering::Relaxed);
                 if code != 0 {
                     connection.close(code.into(), b"not now");
                     continue;
                 }
-                connections.lock().expect("no panic").push(connection.clone());
+                connections
+                    .lock()
+                    .expect("no panic")
+                    .push(connection.clone());
                 let way_in = Told::Ticket(pb::Ticket {
                     room: 7,
                     address: format!("0.0.0.0:{port}"),
@@ -110,8 +117,12 @@ pub(super) fn hosts() -> (KnownHosts, impl Drop) {
     }
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let directory = std::env::temp_dir().join(format!("ambit-shell-{}-{number}", std::process::id()));
-    (KnownHosts::at(directory.join("known_hosts")), Scratch(directory))
+    let directory =
+        std::env::temp_dir().join(format!("ambit-shell-{}-{number}", std::process::id()));
+    (
+        KnownHosts::at(directory.join("known_hosts")),
+        Scratch(directory),
+    )
 }
 
 fn certificate() -> (quinn::ServerConfig, Fingerprint) {
@@ -119,15 +130,21 @@ fn certificate() -> (quinn::ServerConfig, Fingerprint) {
     let certificate = made.cert.der().clone();
     let fingerprint = Fingerprint::of(&certificate);
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let config = server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_GAME]).expect("a key that fits");
+    let config =
+        server_config(vec![certificate], key, &[ALPN_WORLD, ALPN_GAME]).expect("a key that fits");
     (config, fingerprint)
 }
 
 async fn lobby(connection: Connection, way_in: Told) {
-    let Ok((mut out, mut back)) = connection.accept_bi().await else { return };
+    let Ok((mut out, mut back)) = connection.accept_bi().await else {
+        return;
+    };
     let mut decoder = FrameDecoder::new(1 << 20);
     while let Some(ClientToWorld { request, body }) = read(&mut back, &mut decoder).await {
-        let room = Some(pb::Room { id: 7, ..pb::Room::default() });
+        let room = Some(pb::Room {
+            id: 7,
+            ..pb::Room::default()
+        });
         let told = match body {
             Some(Ask::Hello(hello)) => vec![Told::Welcome(pb::Welcome {
                 name: hello.name,
@@ -137,27 +154,55 @@ async fn lobby(connection: Connection, way_in: Told) {
                 ..pb::Welcome::default()
             })],
             Some(Ask::JoinRoom(_)) => {
-                vec![Told::RoomJoined(pb::RoomJoined { room, players: Vec::new() }), way_in.clone()]
+                vec![
+                    Told::RoomJoined(pb::RoomJoined {
+                        room,
+                        players: Vec::new(),
+                    }),
+                    way_in.clone(),
+                ]
             }
             Some(Ask::RequestTicket(_)) => vec![way_in.clone()],
             _ => vec![Told::Done(pb::Done {})],
         };
         for body in told {
-            write(&mut out, &WorldToClient { request, body: Some(body) }).await;
+            write(
+                &mut out,
+                &WorldToClient {
+                    request,
+                    body: Some(body),
+                },
+            )
+            .await;
         }
     }
 }
 
 /// A room with one avatar, which answers each command by an event with its number.
 async fn host(connection: Connection) {
-    let Ok((mut out, mut back)) = connection.accept_bi().await else { return };
+    let Ok((mut out, mut back)) = connection.accept_bi().await else {
+        return;
+    };
     let mut decoder = FrameDecoder::new(1 << 20);
-    let Some(ClientToGame { .. }) = read(&mut back, &mut decoder).await else { return };
+    let Some(ClientToGame { .. }) = read(&mut back, &mut decoder).await else {
+        return;
+    };
     let clock = Clock::start();
     let schema = Schema::example();
-    let joined =
-        game::Joined { room: 7, delay_ms: 150, tick_hz: 20, schema: Some((&schema).into()), ..Default::default() };
-    write(&mut out, &GameToClient { body: Some(game::game_to_client::Body::Joined(joined)) }).await;
+    let joined = game::Joined {
+        room: 7,
+        delay_ms: 150,
+        tick_hz: 20,
+        schema: Some((&schema).into()),
+        ..Default::default()
+    };
+    write(
+        &mut out,
+        &GameToClient {
+            body: Some(game::game_to_client::Body::Joined(joined)),
+        },
+    )
+    .await;
 
     let mut link = Link::new(LinkConfig::default());
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
@@ -176,29 +221,56 @@ fn tick(link: &mut Link, clock: Clock, connection: &Connection, schema: &Schema)
     let now = clock.now();
     link.handle_timeout(now);
     while let Some(event) = link.poll_event() {
-        let LinkEvent::Message(message) = event else { continue };
+        let LinkEvent::Message(message) = event else {
+            continue;
+        };
         let command: Command = wire::decode(&message).expect("a command");
         let effect = GameTime::from_micros(now.micros()) + Duration::from_millis(150);
         let here = Field::Position(Position::on_ground(1.0, 1.0));
-        let fields = vec![Field::Object(None), here, Field::Number(command.number.into())];
-        let mut notice = Notice::Event { kind: 0, effect, fields };
-        link.send_reliable(now, wire::encode(&mut notice).into(), None).expect("room");
+        let fields = vec![
+            Field::Object(None),
+            here,
+            Field::Number(command.number.into()),
+        ];
+        let mut notice = Notice::Event {
+            kind: 0,
+            effect,
+            fields,
+        };
+        link.send_reliable(now, wire::encode(&mut notice).into(), None)
+            .expect("room");
     }
     let stamp = GameTime::from_micros(now.micros());
-    let components = vec![(0, Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)))];
+    let components = vec![(
+        0,
+        Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)),
+    )];
     let alias = Alias { slot: 0, epoch: 0 };
-    let mut enter = Record::Enter { alias, kind: 0, at: GameTime::ZERO, own: true, components };
+    let mut enter = Record::Enter {
+        alias,
+        kind: 0,
+        at: GameTime::ZERO,
+        own: true,
+        components,
+    };
     let mut bytes = Vec::new();
     link.write_datagram(now, &mut bytes, |writer, _| {
         let base = write_stamp(stamp, writer);
-        let context = BodyContext { schema, delay: Duration::from_millis(150), near: stamp };
+        let context = BodyContext {
+            schema,
+            delay: Duration::from_millis(150),
+            near: stamp,
+        };
         write_record(&mut enter, &context, base, writer);
         end_records(writer);
     });
     let _ = connection.send_datagram(bytes.into());
 }
 
-async fn read<M: Message + Default>(stream: &mut RecvStream, decoder: &mut FrameDecoder) -> Option<M> {
+async fn read<M: Message + Default>(
+    stream: &mut RecvStream,
+    decoder: &mut FrameDecoder,
+) -> Option<M> {
     loop {
         if let Some(frame) = decoder.poll_frame().expect("short frames") {
             return Some(M::decode(frame).expect("a message"));

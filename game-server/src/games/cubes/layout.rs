@@ -1,7 +1,7 @@
 //! Where cubes lie when the room begins, and where a player's comes in.
 //!
-//! Small cubes lie in a square grid in the middle. A player's cube comes in as near to the middle as there is room for it: on the
-//! floor, or above what lies there, and then it drops.
+//! Small cubes lie in a square grid in the middle. A player's cube comes in as near to the middle
+//! as there is room for it: on the floor, or above what lies there, and then it drops.
 //!
 //! Units: metres.
 
@@ -14,7 +14,8 @@ use crate::config::BadParameter;
 const UPRIGHT: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 /// How far from the middle a player's cube comes in, in places of [`PLACE_M`] each way.
 const RINGS: i16 = 2;
-/// From one place for a player's cube to the next: more than its diagonal, and as far from one height to the next.
+/// From one place for a player's cube to the next: more than its diagonal, and as far from one
+/// height to the next.
 const PLACE_M: f32 = 1.8 * PLAYER_EDGE_M;
 /// Heights that are tried: up to 13 m. Who finds none has a thousand others above.
 const HEIGHTS: u8 = 8;
@@ -30,7 +31,11 @@ pub(super) struct Layout {
 impl Layout {
     /// So many cubes, so far apart, if they fit.
     pub(super) fn new(arena: Arena, cubes: u32, spacing_m: f32) -> Result<Self, BadParameter> {
-        let layout = Self { arena, cubes, spacing_m };
+        let layout = Self {
+            arena,
+            cubes,
+            spacing_m,
+        };
         let extent = spacing_m * layout.columns().saturating_sub(1) as f32 + EDGE_M;
         if cubes > 0 && extent > arena.width_m.min(arena.height_m) {
             let Arena { width_m, height_m } = arena;
@@ -38,7 +43,10 @@ impl Layout {
                 "{cubes} of them, {spacing_m} m apart, take a square of {extent} m, which a floor of {width_m}x{height_m} m \
                  has no room for: size may be larger, spacing less"
             );
-            return Err(BadParameter::Conflict { key: "cubes", problem });
+            return Err(BadParameter::Conflict {
+                key: "cubes",
+                problem,
+            });
         }
         Ok(layout)
     }
@@ -60,7 +68,8 @@ impl Layout {
         })
     }
 
-    /// Where a player's cube comes in, awake. If there is no free place, in the highest above the middle.
+    /// Where a player's cube comes in, awake. If there is no free place, in the highest above the
+    /// middle.
     pub(super) fn free_pose(&self, physics: &Physics) -> Pose {
         let free = self.places().find(|&place| physics.is_free(PLAYER, place));
         let place = free.unwrap_or_else(|| self.place(0, 0, HEIGHTS));
@@ -70,10 +79,20 @@ impl Layout {
     /// All places, the best ones first: low ones, and of these the nearest to the middle.
     fn places(&self) -> impl Iterator<Item = Position> {
         let offsets = -RINGS..=RINGS;
-        let mut columns: Vec<(i16, i16)> = offsets.clone().flat_map(|x| offsets.clone().map(move |y| (x, y))).collect();
+        let mut columns: Vec<(i16, i16)> = offsets
+            .clone()
+            .flat_map(|x| offsets.clone().map(move |y| (x, y)))
+            .collect();
         columns.sort_by_key(|(x, y)| x * x + y * y);
-        let places = (0..HEIGHTS).flat_map(move |height| columns.clone().into_iter().map(move |(x, y)| (x, y, height)));
-        places.map(|(x, y, height)| self.place(x, y, height)).filter(|&place| self.is_inside(place))
+        let places = (0..HEIGHTS).flat_map(move |height| {
+            columns
+                .clone()
+                .into_iter()
+                .map(move |(x, y)| (x, y, height))
+        });
+        places
+            .map(|(x, y, height)| self.place(x, y, height))
+            .filter(|&place| self.is_inside(place))
     }
 
     fn place(&self, x: i16, y: i16, height: u8) -> Position {
@@ -91,6 +110,10 @@ impl Layout {
     /// Of the smallest square with room for all.
     fn columns(&self) -> u32 {
         let root = self.cubes.isqrt();
-        if root * root < self.cubes { root + 1 } else { root }
+        if root * root < self.cubes {
+            root + 1
+        } else {
+            root
+        }
     }
 }

@@ -1,16 +1,21 @@
-//! `cubes`: small cubes on a floor between walls, and a larger one for each player, which pushes, attracts and repels them.
+//! `cubes`: small cubes on a floor between walls, and a larger one for each player, which pushes,
+//! attracts and repels them.
 //!
-//! The physics is the one that clients run as well (`ambit_proto::games::cubes`): 60 frames a second, whatever the tick. A tick takes the
-//! frames up to its horizon, and tells the poses of what is awake. Keys that are heard at a tick act from its horizon on, and
-//! the flags of a player's cube tell them to all, so that others' physics goes on with them.
+//! The physics is the one that clients run as well (`ambit_proto::games::cubes`): 60 frames a
+//! second, whatever the tick. A tick takes the frames up to its horizon, and tells the poses of
+//! what is awake. Keys that are heard at a tick act from its horizon on, and the flags of a
+//! player's cube tell them to all, so that others' physics goes on with them.
 //!
 //! Invariants:
-//! 1. The world is in the frame of its horizon, and a pose that is told is the one after that frame's step.
-//! 2. Keys act in the steps after the frame in which their flags change, and in no other. A jump, which has no flag, counts once for each
-//!    press, however short.
-//! 3. The seed, the inputs and the frames in which they act decide all that happens; at how many ticks they are taken does not.
+//! 1. The world is in the frame of its horizon, and a pose that is told is the one after that
+//!    frame's step.
+//! 2. Keys act in the steps after the frame in which their flags change, and in no other. A jump,
+//!    which has no flag, counts once for each press, however short.
+//! 3. The seed, the inputs and the frames in which they act decide all that happens; at how many
+//!    ticks they are taken does not.
 //!
-//! Cost: what is awake. Sources: reference 000 (the world and its controls), 002 (state synchronisation of such a world).
+//! Cost: what is awake. Sources: reference 000 (the world and its controls), 002 (state
+//! synchronisation of such a world).
 
 mod layout;
 mod players;
@@ -45,13 +50,19 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "cubes",
         default: "100",
-        allowed: Allowed::Whole { min: 0, max: 10_000 },
+        allowed: Allowed::Whole {
+            min: 0,
+            max: 10_000,
+        },
         about: "small cubes, in a square in the middle; more take more processor time and bytes when they are stirred",
     },
     Parameter {
         key: "spacing",
         default: "1",
-        allowed: Allowed::Decimal { min: EDGE_M, max: 100.0 },
+        allowed: Allowed::Decimal {
+            min: EDGE_M,
+            max: 100.0,
+        },
         about: "from the middle of one of them to the middle of the next, in metres",
     },
     Parameter {
@@ -114,11 +125,22 @@ impl Cubes {
         let (width_m, height_m) = parameters.size("size");
         if width_m.max(height_m) > FARTHEST_M {
             let problem = format!("the floor of cubes has at most {FARTHEST_M} m on each side");
-            return Err(BadParameter::Conflict { key: "size", problem });
+            return Err(BadParameter::Conflict {
+                key: "size",
+                problem,
+            });
         }
         let arena = Arena { width_m, height_m };
-        let layout = Layout::new(arena, parameters.whole("cubes") as u32, parameters.decimal("spacing"))?;
-        let sync = if parameters.word("sync") == "simulated" { Sync::Simulated } else { Sync::Interpolated };
+        let layout = Layout::new(
+            arena,
+            parameters.whole("cubes") as u32,
+            parameters.decimal("spacing"),
+        )?;
+        let sync = if parameters.word("sync") == "simulated" {
+            Sync::Simulated
+        } else {
+            Sync::Interpolated
+        };
         Ok(Self {
             physics: Physics::new(arena),
             layout,
@@ -152,7 +174,13 @@ impl Cubes {
         let target = frame_at(now);
         self.frame = self.frame.max(target.saturating_sub(MOST_STEPS));
         while self.frame < target {
-            self.players.throw_dice(world, &mut self.physics, self.layout.arena(), self.frame, self.settled);
+            self.players.throw_dice(
+                world,
+                &mut self.physics,
+                self.layout.arena(),
+                self.frame,
+                self.settled,
+            );
             self.physics.step();
             self.players.end_taps(&mut self.physics);
             self.frame += 1;
@@ -164,21 +192,33 @@ impl Cubes {
             let pose = table::told(self.sync, self.physics.pose(body));
             world.replace_pose(self.objects[body.slot()], pose);
         }
-        self.players.engage(world, &self.physics, &self.objects, &mut self.found);
+        self.players
+            .engage(world, &self.physics, &self.objects, &mut self.found);
         self.settled = now;
     }
 
-    /// From now on a player holds these keys. `tapped`: some of them have gone down just now, though they may be what was held before, too.
+    /// From now on a player holds these keys. `tapped`: some of them have gone down just now,
+    /// though they may be what was held before, too.
     fn hold(&mut self, world: &mut World, player: PlayerId, keys: Keymap, tapped: Keymap) {
         self.settle(world);
-        let Some(seat) = self.players.driven_by_keys(player) else { return };
+        let Some(seat) = self.players.driven_by_keys(player) else {
+            return;
+        };
         let before = self.physics.keys(seat.body);
         // A jump that no step has seen yet is not over, even if it was but a tap.
         let waits = before.pressed(control::JUMP);
         seat.ends_tap = waits && !keys.down(control::JUMP);
         let jumps = waits || tapped.down(control::JUMP);
-        let previous = if jumps { before.previous.with(control::JUMP, false) } else { before.previous };
-        let current = if jumps { keys.with(control::JUMP, true) } else { keys };
+        let previous = if jumps {
+            before.previous.with(control::JUMP, false)
+        } else {
+            before.previous
+        };
+        let current = if jumps {
+            keys.with(control::JUMP, true)
+        } else {
+            keys
+        };
         self.physics.steer(seat.body, Keys { previous, current });
         table::tell_keys(world, seat.avatar, world.now(), keys);
     }
@@ -212,13 +252,18 @@ impl Game for Cubes {
         let body = self.physics.add(ambit_proto::games::cubes::PLAYER, &pose);
         let avatar = table::spawn_player(world, table::told(self.sync, pose), name);
         self.keep(body, avatar);
-        self.players.join(world, player, body, avatar, self.with_dice);
+        self.players
+            .join(world, player, body, avatar, self.with_dice);
         avatar
     }
 
     fn rename(&mut self, world: &mut World, player: PlayerId, name: &str) {
         if let Some(seat) = self.players.seat(player) {
-            world.set_text(seat.avatar, ambit_proto::games::cubes::component::NAME, name);
+            world.set_text(
+                seat.avatar,
+                ambit_proto::games::cubes::component::NAME,
+                name,
+            );
         }
     }
 
@@ -244,19 +289,30 @@ impl Game for Cubes {
         self.settle(world);
     }
 
-    /// Bodies in the order of their slots. What contacts remember is not saved: what touches goes on a little differently, and clients are
-    /// told so like of anything else.
+    /// Bodies in the order of their slots. What contacts remember is not saved: what touches goes
+    /// on a little differently, and clients are told so like of anything else.
     fn save(&self) -> Option<Vec<u8>> {
         let body = |body: Body| {
             let (object, physics) = (self.objects[body.slot()], &self.physics);
-            (object, physics.kind(body), physics.pose(body), physics.keys(body))
+            (
+                object,
+                physics.kind(body),
+                physics.pose(body),
+                physics.keys(body),
+            )
         };
         let bodies: Vec<SavedBody> = self.physics.bodies().map(body).collect();
-        Some(saved::of(&(bodies, self.players.to_save(), self.frame, self.settled)))
+        Some(saved::of(&(
+            bodies,
+            self.players.to_save(),
+            self.frame,
+            self.settled,
+        )))
     }
 
     fn restore(&mut self, world: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        let (bodies, players, frame, settled): (Vec<SavedBody>, SavedPlayers, u64, GameTime) = saved::all(saved)?;
+        let (bodies, players, frame, settled): (Vec<SavedBody>, SavedPlayers, u64, GameTime) =
+            saved::all(saved)?;
         self.physics = Physics::new(self.layout.arena());
         self.objects.clear();
         let mut by_object = BTreeMap::new();
@@ -270,8 +326,8 @@ impl Game for Cubes {
             self.keep(body, object);
             by_object.insert(object, body);
         }
-        self.players =
-            Players::from_saved(players, |object| by_object.get(&object).copied()).ok_or(BadState::Malformed)?;
+        self.players = Players::from_saved(players, |object| by_object.get(&object).copied())
+            .ok_or(BadState::Malformed)?;
         (self.frame, self.settled) = (frame, settled);
         self.stirred.clear();
         Ok(())

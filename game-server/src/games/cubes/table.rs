@@ -13,21 +13,41 @@ use crate::logic::world::World;
 
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
-/// What a player's cube pushes about is told at each of 20 ticks; what rolls beyond the usual floor does less
-/// harm when it is wrong for a while.
-const FRESHNESS: Freshness = Freshness { engaged_ms: 50, near_m: 32.0, near_ms: 100, far_ms: 300 };
+/// What a player's cube pushes about is told at each of 20 ticks; what rolls beyond the usual floor
+/// does less harm when it is wrong for a while.
+const FRESHNESS: Freshness = Freshness {
+    engaged_ms: 50,
+    near_m: 32.0,
+    near_ms: 100,
+    far_ms: 300,
+};
 
 pub(super) fn schema(sync: Sync) -> Schema {
     let kind = |name: &str, more: Vec<ComponentSpec>| {
         let pose = ComponentSpec::public("pose", Codec::Pose(format(sync)));
         let components = [vec![pose], more].concat();
-        Kind { name: name.into(), components, freshness: FRESHNESS, sync, ..Kind::default() }
+        Kind {
+            name: name.into(),
+            components,
+            freshness: FRESHNESS,
+            sync,
+            ..Kind::default()
+        }
     };
-    let flags =
-        ["left", "right", "up", "down", "attract", "repel"].map(|name| ComponentSpec::public(name, Codec::Flag));
-    let name = ComponentSpec::public("name", Codec::Text { max_bytes: NAME_BYTES });
+    let flags = ["left", "right", "up", "down", "attract", "repel"]
+        .map(|name| ComponentSpec::public(name, Codec::Flag));
+    let name = ComponentSpec::public(
+        "name",
+        Codec::Text {
+            max_bytes: NAME_BYTES,
+        },
+    );
     let player = flags.into_iter().chain([name]).collect();
-    Schema { game: GAME.into(), kinds: vec![kind("cube", Vec::new()), kind("player", player)], ..Schema::default() }
+    Schema {
+        game: GAME.into(),
+        kinds: vec![kind("cube", Vec::new()), kind("player", player)],
+        ..Schema::default()
+    }
 }
 
 pub(super) fn spawn_cube(world: &mut World, pose: Pose) -> ObjectId {
@@ -83,7 +103,10 @@ mod tests {
         for sync in [Sync::Interpolated, Sync::Simulated] {
             let schema = schema(sync);
             assert_eq!(schema.check(), Ok(()));
-            assert_eq!(["cube", "player"].map(|name| schema.kind_named(name)), [Some(CUBE), Some(PLAYER)]);
+            assert_eq!(
+                ["cube", "player"].map(|name| schema.kind_named(name)),
+                [Some(CUBE), Some(PLAYER)]
+            );
             let player = schema.kind(PLAYER).expect("it has one");
             assert_eq!(player.component_named("name"), Some(component::NAME));
             let controls = [
@@ -94,7 +117,8 @@ mod tests {
                 ("attract", control::ATTRACT),
                 ("repel", control::REPEL),
             ];
-            let held = controls.map(|(name, control)| (player.component_named(name).expect("a flag"), control));
+            let held = controls
+                .map(|(name, control)| (player.component_named(name).expect("a flag"), control));
             assert_eq!(held, component::HELD);
             assert!(schema.kinds.iter().all(|kind| kind.sync == sync));
         }

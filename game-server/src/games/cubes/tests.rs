@@ -6,7 +6,9 @@ mod room;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ambit_proto::games::cubes::{PLAYER, PLAYER_EDGE_M, SNAPSHOT_FORMAT, component, control, end_of};
+use ambit_proto::games::cubes::{
+    PLAYER, PLAYER_EDGE_M, SNAPSHOT_FORMAT, component, control, end_of,
+};
 use ambit_proto::pose::Pose;
 use ambit_proto::space::Position;
 
@@ -29,7 +31,11 @@ fn all_poses_that_are_told_are_those_of_the_frame_of_the_horizon() {
         assert_eq!(scene.game.frame, frame_at(scene.world.now()));
         for body in scene.game.physics.bodies() {
             let object = scene.game.objects[body.slot()];
-            assert_eq!(scene.world.pose(object), scene.game.physics.pose(body), "{object}");
+            assert_eq!(
+                scene.world.pose(object),
+                scene.game.physics.pose(body),
+                "{object}"
+            );
         }
     }
 }
@@ -48,9 +54,15 @@ fn however_often_it_ticks_the_dice_give_the_same_frames() {
         states
     };
     let twenty = states("20");
-    assert_eq!(twenty.keys().copied().collect::<Vec<_>>(), (1..=12).map(|second| 9 + 60 * second).collect::<Vec<_>>());
+    assert_eq!(
+        twenty.keys().copied().collect::<Vec<_>>(),
+        (1..=12).map(|second| 9 + 60 * second).collect::<Vec<_>>()
+    );
     for ticks_per_s in ["10", "25", "60"] {
-        assert!(states(ticks_per_s) == twenty, "at {ticks_per_s} ticks a second");
+        assert!(
+            states(ticks_per_s) == twenty,
+            "at {ticks_per_s} ticks a second"
+        );
     }
 }
 
@@ -64,8 +76,14 @@ fn keys_push_from_the_horizon_on_and_their_flags_say_so() {
     scene.hold(ANN, &[control::RIGHT, control::ATTRACT]);
     let flags = |scene: &Scene| component::HELD.map(|(flag, _)| scene.world.flag(avatar, flag));
     assert_eq!(flags(&scene), [false, true, false, false, true, false]);
-    assert!(!scene.world.flag_at(avatar, 2, end_of(frame_at(since) - 1)), "not before");
-    assert!(scene.world.flag_at(avatar, 2, end_of(frame_at(since))), "in the step that follows");
+    assert!(
+        !scene.world.flag_at(avatar, 2, end_of(frame_at(since) - 1)),
+        "not before"
+    );
+    assert!(
+        scene.world.flag_at(avatar, 2, end_of(frame_at(since))),
+        "in the step that follows"
+    );
     assert_eq!(scene.world.pose(avatar), before);
     scene.ticks(20);
     assert!(scene.place(avatar).x > 18.0, "{:?}", scene.place(avatar));
@@ -78,7 +96,11 @@ fn there_are_no_commands() {
     let mut scene = Scene::new(&[("cubes", "0")]);
     scene.join(ANN);
     let refused = Err(Refusal(ErrorCode::UnknownCommand));
-    for action in [Action::Move { x: 1.0, y: 1.0 }, Action::Cast { spell: 0, at: None }, Action::Custom(vec![1])] {
+    for action in [
+        Action::Move { x: 1.0, y: 1.0 },
+        Action::Cast { spell: 0, at: None },
+        Action::Custom(vec![1]),
+    ] {
         assert_eq!(scene.game.command(&mut scene.world, ANN, &action), refused);
     }
 }
@@ -91,7 +113,11 @@ fn a_jump_that_is_pressed_counts_at_each_press() {
     for _ in 0..2 {
         scene.hold(ANN, &[control::JUMP]);
         scene.ticks(6);
-        assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+        assert!(
+            scene.place(avatar).z > PLAYER_EDGE_M,
+            "{:?}",
+            scene.place(avatar)
+        );
         scene.hold(ANN, &[]);
         scene.ticks(60);
     }
@@ -108,16 +134,27 @@ fn a_jump_is_not_lost_though_it_was_up_and_down_within_a_tick() {
     assert!(scene.place(avatar).z < PLAYER_EDGE_M);
     scene.hears(ANN, &[&[], &[control::JUMP]]);
     scene.ticks(6);
-    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+    assert!(
+        scene.place(avatar).z > PLAYER_EDGE_M,
+        "{:?}",
+        scene.place(avatar)
+    );
     // Down and up within one tick.
     scene.hears(ANN, &[&[]]);
     scene.ticks(60);
     scene.hears(ANN, &[&[control::JUMP], &[]]);
     scene.hears(ANN, &[]);
     scene.ticks(5);
-    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+    assert!(
+        scene.place(avatar).z > PLAYER_EDGE_M,
+        "{:?}",
+        scene.place(avatar)
+    );
     scene.ticks(60);
-    assert!(scene.world.pose(avatar).flag, "one jump a press, and then it rests");
+    assert!(
+        scene.world.pose(avatar).flag,
+        "one jump a press, and then it rests"
+    );
 }
 
 #[test]
@@ -130,7 +167,11 @@ fn a_tap_waits_for_a_step_where_ticks_come_faster_than_frames() {
     scene.hold(ANN, &[]);
     assert_eq!(scene.game.frame, frame, "no step between the two");
     scene.ticks(6);
-    assert!(scene.place(avatar).z > PLAYER_EDGE_M, "{:?}", scene.place(avatar));
+    assert!(
+        scene.place(avatar).z > PLAYER_EDGE_M,
+        "{:?}",
+        scene.place(avatar)
+    );
     scene.ticks(60);
     assert!(scene.world.pose(avatar).flag, "it is held no more");
 }
@@ -139,14 +180,24 @@ fn a_tap_waits_for_a_step_where_ticks_come_faster_than_frames() {
 fn who_comes_in_has_room_and_lands_among_the_others() {
     for cubes in ["0", "100", "900"] {
         let mut scene = Scene::new(&[("cubes", cubes)]);
-        let avatars: Vec<ObjectId> = (1..=12).map(|player| scene.join(PlayerId(player))).collect();
+        let avatars: Vec<ObjectId> = (1..=12)
+            .map(|player| scene.join(PlayerId(player)))
+            .collect();
         for (index, &one) in avatars.iter().enumerate() {
             let place = scene.place(one);
             assert!((place.x - 16.0).hypot(place.y - 16.0) < 6.0, "{place:?}");
-            assert!(avatars[..index].iter().all(|&other| scene.place(other).distance(place) > PLAYER_EDGE_M));
+            assert!(
+                avatars[..index]
+                    .iter()
+                    .all(|&other| scene.place(other).distance(place) > PLAYER_EDGE_M)
+            );
         }
         scene.ticks(100);
-        assert!(avatars.iter().all(|&avatar| scene.place(avatar).z < 4.0 && scene.place(avatar).z > 0.4));
+        assert!(
+            avatars
+                .iter()
+                .all(|&avatar| scene.place(avatar).z < 4.0 && scene.place(avatar).z > 0.4)
+        );
     }
 }
 
@@ -170,7 +221,11 @@ fn who_leaves_takes_the_cube_away_and_what_lay_on_it_falls() {
     scene.game.leave(&mut scene.world, ANN);
     assert!(!scene.world.contains(ann));
     scene.ticks(100);
-    let highest = scene.world.objects().map(|object| scene.place(object).z).fold(0.0, f32::max);
+    let highest = scene
+        .world
+        .objects()
+        .map(|object| scene.place(object).z)
+        .fold(0.0, f32::max);
     assert!(highest < 1.5, "{highest}");
     assert_eq!(scene.game.physics.awake().len(), 0);
     assert_eq!(scene.game.physics.bodies().count(), 100);
@@ -208,7 +263,11 @@ fn what_a_player_s_cube_touches_or_attracts_is_engaged() {
     assert_eq!(engaged(&scene), BTreeMap::new());
     scene.hold(ANN, &[control::ATTRACT]);
     scene.ticks(4);
-    assert_eq!(engaged(&scene).get(&ann), Some(&4), "all four are within two metres");
+    assert_eq!(
+        engaged(&scene).get(&ann),
+        Some(&4),
+        "all four are within two metres"
+    );
 }
 
 #[test]
@@ -221,7 +280,9 @@ fn interpolated_cubes_are_told_on_the_coarser_grid_and_without_velocities_at_res
         for object in scene.world.posed().iter().copied() {
             let pose = scene.world.pose(object);
             let metres = SNAPSHOT_FORMAT.position(&pose);
-            let inside = [metres.x, metres.y, metres.z].iter().all(|at| (0.0..32.0).contains(at));
+            let inside = [metres.x, metres.y, metres.z]
+                .iter()
+                .all(|at| (0.0..32.0).contains(at));
             assert!(inside, "{metres:?}");
             if pose.flag {
                 assert_eq!(pose.motion, ambit_proto::pose::Motion::default());
@@ -231,7 +292,10 @@ fn interpolated_cubes_are_told_on_the_coarser_grid_and_without_velocities_at_res
             }
         }
     }
-    assert!(moving > 500 && resting > 10, "{moving} told in motion, {resting} at rest");
+    assert!(
+        moving > 500 && resting > 10,
+        "{moving} told in motion, {resting} at rest"
+    );
 }
 
 #[test]
@@ -248,13 +312,26 @@ fn a_tick_that_comes_late_leaves_frames_out() {
 
 #[test]
 fn what_the_game_chooses_for_a_room_is_its_default() {
-    let config = |given: &[(&str, &str)]| prepare(given).map(|(config, _)| config).map_err(|error| error.to_string());
+    let config = |given: &[(&str, &str)]| {
+        prepare(given)
+            .map(|(config, _)| config)
+            .map_err(|error| error.to_string())
+    };
     let usual = config(&[]).expect("the defaults go together");
-    assert_eq!((usual.width, usual.height, usual.inner, usual.outer), (32.0, 32.0, 3, 4));
+    assert_eq!(
+        (usual.width, usual.height, usual.inner, usual.outer),
+        (32.0, 32.0, 3, 4)
+    );
     let given = config(&[("size", "40x50"), ("inner", "1"), ("outer", "2")]).expect("possible");
-    assert_eq!((given.width, given.height, given.inner, given.outer), (40.0, 50.0, 1, 2));
+    assert_eq!(
+        (given.width, given.height, given.inner, given.outer),
+        (40.0, 50.0, 1, 2)
+    );
     let error = config(&[("size", "5000x100")]).unwrap_err();
-    assert_eq!(error, "size does not fit: the floor of cubes has at most 4096 m on each side");
+    assert_eq!(
+        error,
+        "size does not fit: the floor of cubes has at most 4096 m on each side"
+    );
 }
 
 /// Avatars, and with how many each was said to be engaged since `changes` was cleared.
@@ -265,13 +342,27 @@ fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
             pairs.entry(*viewer).or_default().insert(*object);
         }
     }
-    pairs.into_iter().map(|(viewer, objects)| (viewer, objects.len())).collect()
+    pairs
+        .into_iter()
+        .map(|(viewer, objects)| (viewer, objects.len()))
+        .collect()
 }
 
 /// What the registry makes of these parameters, but for the game's type.
-fn prepare(given: &[(&str, &str)]) -> Result<(RoomConfig, Box<dyn Game>), crate::logic::registry::OpenError> {
-    let parameters = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let header = Header { game: "cubes".into(), seed: 7, capacity: 64, parameters, ..Header::default() };
+fn prepare(
+    given: &[(&str, &str)],
+) -> Result<(RoomConfig, Box<dyn Game>), crate::logic::registry::OpenError> {
+    let parameters = given
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let header = Header {
+        game: "cubes".into(),
+        seed: 7,
+        capacity: 64,
+        parameters,
+        ..Header::default()
+    };
     Registry::standard().prepare(&header)
 }
 
@@ -289,11 +380,22 @@ impl Scene {
     /// A room with these parameters, after its first tick.
     fn new(given: &[(&str, &str)]) -> Self {
         let (config, _) = prepare(given).expect("possible parameters");
-        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let parameters = Parameters::parse(&given, &[ROOM, Cubes::INFO.parameters]).expect("as before");
+        let given = given
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let parameters =
+            Parameters::parse(&given, &[ROOM, Cubes::INFO.parameters]).expect("as before");
         let game = Cubes::with(&parameters).expect("as before");
         let world = World::new(&config, game.schema());
-        let mut scene = Self { game, world, config, room_time: GameTime::ZERO, ticks: 0, changes: Vec::new() };
+        let mut scene = Self {
+            game,
+            world,
+            config,
+            room_time: GameTime::ZERO,
+            ticks: 0,
+            changes: Vec::new(),
+        };
         scene.world.begin_tick(GameTime::ZERO + scene.config.delay);
         scene.game.start(&mut scene.world);
         scene.end_tick();
@@ -306,21 +408,32 @@ impl Scene {
     }
 
     fn hold(&mut self, player: PlayerId, controls: &[u8]) {
-        let keys = controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true));
+        let keys = controls
+            .iter()
+            .fold(Keymap(0), |keys, &control| keys.with(control, true));
         self.game.input(&mut self.world, player, keys);
     }
 
     /// A tick in which these are held one after the other, as a room lets the game know of it.
     fn hears(&mut self, player: PlayerId, held: &[&[u8]]) {
         self.ticks += 1;
-        self.room_time = GameTime::from_micros(1_000_000 * self.ticks / u64::from(self.config.tick_hz));
+        self.room_time =
+            GameTime::from_micros(1_000_000 * self.ticks / u64::from(self.config.tick_hz));
         self.world.begin_tick(self.room_time + self.config.delay);
         for controls in held {
-            self.world.hold(player, controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true)));
+            self.world.hold(
+                player,
+                controls
+                    .iter()
+                    .fold(Keymap(0), |keys, &control| keys.with(control, true)),
+            );
         }
         let mut taken = Vec::new();
         self.world.take_inputs(&mut taken);
-        if taken.iter().any(|taken| taken.player == player && taken.changed) {
+        if taken
+            .iter()
+            .any(|taken| taken.player == player && taken.changed)
+        {
             let pressed = self.world.strokes(player).pressed();
             self.game.input(&mut self.world, player, pressed);
         }
@@ -362,6 +475,10 @@ impl Scene {
     }
 
     fn poses(&self) -> Vec<Pose> {
-        self.game.physics.bodies().map(|body| self.game.physics.pose(body)).collect()
+        self.game
+            .physics
+            .bodies()
+            .map(|body| self.game.physics.pose(body))
+            .collect()
     }
 }

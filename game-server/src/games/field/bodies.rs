@@ -1,7 +1,8 @@
 //! Those who live on the field: avatars and wanderers.
 //!
-//! What the world does not know of them: who is dead, who is veiled until when, whose dice are whose. Each has dice of
-//! its own, so that nobody's fate depends on what somebody else, perhaps unseen, does.
+//! What the world does not know of them: who is dead, who is veiled until when, whose dice are
+//! whose. Each has dice of its own, so that nobody's fate depends on what somebody else, perhaps
+//! unseen, does.
 
 use std::collections::BTreeMap;
 
@@ -46,11 +47,27 @@ pub(super) struct Bodies {
 impl Bodies {
     pub(super) fn add_avatar(&mut self, player: PlayerId, avatar: ObjectId, rng: Rng) {
         self.avatars.insert(player, avatar);
-        self.bodies.insert(avatar, Body { rng, dead: false, role: Role::Avatar(Mage::default()) });
+        self.bodies.insert(
+            avatar,
+            Body {
+                rng,
+                dead: false,
+                role: Role::Avatar(Mage::default()),
+            },
+        );
     }
 
     pub(super) fn add_npc(&mut self, npc: ObjectId, rng: Rng) {
-        self.bodies.insert(npc, Body { rng, dead: false, role: Role::Npc { wakes_at: GameTime::ZERO } });
+        self.bodies.insert(
+            npc,
+            Body {
+                rng,
+                dead: false,
+                role: Role::Npc {
+                    wakes_at: GameTime::ZERO,
+                },
+            },
+        );
     }
 
     /// The avatar that is a player's no more.
@@ -80,14 +97,20 @@ impl Bodies {
     /// What casting has left behind; nothing for one who casts nothing.
     pub(super) fn mage(&self, object: ObjectId) -> Mage {
         match self.get(object) {
-            Some(Body { role: Role::Avatar(mage), .. }) => *mage,
+            Some(Body {
+                role: Role::Avatar(mage),
+                ..
+            }) => *mage,
             _ => Mage::default(),
         }
     }
 
     pub(super) fn mage_mut(&mut self, object: ObjectId) -> Option<&mut Mage> {
         match self.get_mut(object) {
-            Some(Body { role: Role::Avatar(mage), .. }) => Some(mage),
+            Some(Body {
+                role: Role::Avatar(mage),
+                ..
+            }) => Some(mage),
             _ => None,
         }
     }
@@ -98,7 +121,13 @@ impl Bodies {
 
     /// Whether this is a player's, and not a wanderer.
     pub(super) fn is_avatar(&self, object: ObjectId) -> bool {
-        matches!(self.get(object), Some(Body { role: Role::Avatar(_), .. }))
+        matches!(
+            self.get(object),
+            Some(Body {
+                role: Role::Avatar(_),
+                ..
+            })
+        )
     }
 
     /// Whether this is somebody who lives.

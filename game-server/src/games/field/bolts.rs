@@ -1,11 +1,12 @@
 //! Bolts in flight, and whom they hit.
 //!
-//! A hit is exact: the first moment at which bolt and target, both on their paths, are within reach of each other, in
-//! the order of time over all bolts. Targets are looked for in the cells around the stretch that a bolt flies in a tick.
+//! A hit is exact: the first moment at which bolt and target, both on their paths, are within reach
+//! of each other, in the order of time over all bolts. Targets are looked for in the cells around
+//! the stretch that a bolt flies in a tick.
 //!
-//! What must not betray the veiled: a bolt of a veiled caster is hidden for its whole flight; one that strikes a veiled
-//! avatar wounds it, once, and flies on as if nobody were there.
-//! Bound: a bolt lives for 1.5 s and costs mana. Cost: per bolt and tick, a few cells.
+//! What must not betray the veiled: a bolt of a veiled caster is hidden for its whole flight; one
+//! that strikes a veiled avatar wounds it, once, and flies on as if nobody were there. Bound: a
+//! bolt lives for 1.5 s and costs mana. Cost: per bolt and tick, a few cells.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,7 +48,8 @@ pub(super) struct Bolts {
     strikes: Vec<Strike>,
 }
 
-/// A bolt and somebody come within reach. The order of the fields is the order in which strikes happen.
+/// A bolt and somebody come within reach. The order of the fields is the order in which strikes
+/// happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Strike {
     at: GameTime,
@@ -57,12 +59,27 @@ struct Strike {
 
 impl Field {
     /// A bolt sets out, now.
-    pub(super) fn launch(&mut self, world: &mut World, caster: ObjectId, from: Position, to: Position) {
+    pub(super) fn launch(
+        &mut self,
+        world: &mut World,
+        caster: ObjectId,
+        from: Position,
+        to: Position,
+    ) {
         let starts = world.now();
         let (bolt, arrival) = table::spawn_bolt(world, from, to);
         let hidden = self.bodies.is_veiled(caster, starts);
         let ends = arrival.max(starts + STEP);
-        self.bolts.flying.insert(bolt, Bolt { caster, hidden, starts, ends, struck: Vec::new() });
+        self.bolts.flying.insert(
+            bolt,
+            Bolt {
+                caster,
+                hidden,
+                starts,
+                ends,
+                struck: Vec::new(),
+            },
+        );
     }
 
     /// All that bolts have done since `since`, up to now.
@@ -88,20 +105,30 @@ impl Field {
             let span = (since.max(bolt.starts), world.now().min(bolt.ends));
             find_near(world, id, span, near);
             for &target in near.iter() {
-                let may_hit = target != bolt.caster && self.bodies.is_alive(target) && !bolt.struck.contains(&target);
-                let contact = || first_contact(world.way(id), world.way(target), span, BOLT_REACH_M);
+                let may_hit = target != bolt.caster
+                    && self.bodies.is_alive(target)
+                    && !bolt.struck.contains(&target);
+                let contact =
+                    || first_contact(world.way(id), world.way(target), span, BOLT_REACH_M);
                 if let Some(at) = may_hit.then(contact).flatten() {
-                    strikes.push(Strike { at, bolt: id, target });
+                    strikes.push(Strike {
+                        at,
+                        bolt: id,
+                        target,
+                    });
                 }
             }
         }
         strikes.sort_unstable();
     }
 
-    /// Somebody is hit, unless the bolt has hit somebody else before, or another bolt has killed the target.
+    /// Somebody is hit, unless the bolt has hit somebody else before, or another bolt has killed
+    /// the target.
     fn strike(&mut self, world: &mut World, Strike { at, bolt, target }: Strike, since: GameTime) {
         let veiled = self.bodies.is_veiled(target, at);
-        let Some(flight) = self.bolts.flying.get_mut(&bolt) else { return };
+        let Some(flight) = self.bolts.flying.get_mut(&bolt) else {
+            return;
+        };
         if !self.bodies.is_alive(target) {
             return;
         }
@@ -123,35 +150,59 @@ impl Field {
     }
 }
 
-/// Where a bolt ends that is cast from one point towards another and hits nobody: at its range, an obstacle or the
-/// map's edge. `None` when the two points are one.
+/// Where a bolt ends that is cast from one point towards another and hits nobody: at its range, an
+/// obstacle or the map's edge. `None` when the two points are one.
 pub(super) fn end_of_flight(world: &World, from: Position, towards: Position) -> Option<Position> {
     let way = from.distance(towards);
     if way < 0.01 {
         return None;
     }
     let full = from.lerp(towards, BOLT_RANGE_M / way);
-    let inside = inside(from.x, full.x, world.grid().width()).min(inside(from.y, full.y, world.grid().height()));
+    let inside = inside(from.x, full.x, world.grid().width()).min(inside(
+        from.y,
+        full.y,
+        world.grid().height(),
+    ));
     let range = BOLT_RANGE_M * inside;
     let end = from.lerp(towards, range / way);
     let free = world.statics().sweep(from, end, BOLT_RADIUS_M);
-    Some(if free < range { from.lerp(towards, free / way) } else { end })
+    Some(if free < range {
+        from.lerp(towards, free / way)
+    } else {
+        end
+    })
 }
 
 /// Which share of the way from one coordinate to another lies between 0 and `edge`.
 fn inside(from: f32, to: f32, edge: f32) -> f32 {
     let border = if to < from { 0.0 } else { edge };
-    if (0.0..=edge).contains(&to) { 1.0 } else { ((border - from) / (to - from)).clamp(0.0, 1.0) }
+    if (0.0..=edge).contains(&to) {
+        1.0
+    } else {
+        ((border - from) / (to - from)).clamp(0.0, 1.0)
+    }
 }
 
-/// Replaces `near` by whoever might be within reach of the bolt at some moment of the span, oldest first.
+/// Replaces `near` by whoever might be within reach of the bolt at some moment of the span, oldest
+/// first.
 fn find_near(world: &World, bolt: ObjectId, span: (GameTime, GameTime), near: &mut Vec<ObjectId>) {
-    let (start, end) = (world.position_at(bolt, span.0), world.position_at(bolt, span.1));
+    let (start, end) = (
+        world.position_at(bolt, span.0),
+        world.position_at(bolt, span.1),
+    );
     // Targets are where they are now; at the start of the span they may have been so much farther.
     let walked = FASTEST_M_PER_S * world.now().since(span.0).as_secs_f32();
     let reach = BOLT_REACH_M + walked + 0.01;
-    let low = Position { x: start.x.min(end.x) - reach, y: start.y.min(end.y) - reach, ..start };
-    let high = Position { x: start.x.max(end.x) + reach, y: start.y.max(end.y) + reach, ..start };
+    let low = Position {
+        x: start.x.min(end.x) - reach,
+        y: start.y.min(end.y) - reach,
+        ..start
+    };
+    let high = Position {
+        x: start.x.max(end.x) + reach,
+        y: start.y.max(end.y) + reach,
+        ..start
+    };
     world.between(low, high, near);
     near.retain(|&object| world.kind(object) != BOLT);
 }

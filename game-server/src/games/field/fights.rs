@@ -1,9 +1,10 @@
 //! Who fights whom: of whom a player wants the freshest news.
 //!
-//! A caster is engaged with whom it aims at and with whom it hits, a victim with its attacker, for five seconds each.
+//! A caster is engaged with whom it aims at and with whom it hits, a victim with its attacker, for
+//! five seconds each.
 //!
-//! Invariant: nobody gets engaged with somebody it does not see, since that would show in its traffic: neither with a veiled
-//! one that its bolt went through, nor with a veiled attacker.
+//! Invariant: nobody gets engaged with somebody it does not see, since that would show in its
+//! traffic: neither with a veiled one that its bolt went through, nor with a veiled attacker.
 
 use std::time::Duration;
 
@@ -23,16 +24,22 @@ impl Field {
     pub(super) fn aim(&mut self, world: &mut World, caster: ObjectId, at: Position) {
         let mut near = std::mem::take(&mut self.bolts.near);
         world.within(at, AIM_M, &mut near);
-        near.retain(|&target| target != caster && self.bodies.is_alive(target) && self.sees(world, caster, target));
+        near.retain(|&target| {
+            target != caster && self.bodies.is_alive(target) && self.sees(world, caster, target)
+        });
         let distance = |target: &ObjectId| world.position(*target).distance(at);
-        let nearest = near.iter().copied().min_by(|one, other| distance(one).total_cmp(&distance(other)));
+        let nearest = near
+            .iter()
+            .copied()
+            .min_by(|one, other| distance(one).total_cmp(&distance(other)));
         self.bolts.near = near;
         if let Some(target) = nearest {
             self.engage(world, caster, target);
         }
     }
 
-    /// The player of `viewer` wants the freshest news of `object`, which it sees. Nothing for a wanderer, which has no player.
+    /// The player of `viewer` wants the freshest news of `object`, which it sees. Nothing for a
+    /// wanderer, which has no player.
     pub(super) fn engage(&self, world: &mut World, viewer: ObjectId, object: ObjectId) {
         let is_there = self.bodies.is_avatar(viewer) && self.bodies.get(object).is_some(); // Who cast a bolt may have left.
         if is_there && self.sees(world, viewer, object) {

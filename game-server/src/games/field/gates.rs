@@ -1,7 +1,8 @@
 //! Several maps in a row, with a gate in the middle of each border between two of them.
 //!
-//! An avatar takes along its health, mana, veil and what it has to wait for; the dead stay where they are until they have returned. Who is
-//! walked by the server comes anew. Units: metres, milliseconds that are left.
+//! An avatar takes along its health, mana, veil and what it has to wait for; the dead stay where
+//! they are until they have returned. Who is walked by the server comes anew. Units: metres,
+//! milliseconds that are left.
 
 use std::time::Duration;
 
@@ -36,7 +37,10 @@ struct Carried {
 /// Where avatars come out of the gates on one map: west, then east.
 pub(super) fn arrivals(world: &World) -> [Position; 2] {
     let (width, middle) = (world.grid().width(), world.grid().height() / 2.0);
-    [Position::on_ground(ARRIVAL_M, middle), Position::on_ground(width - ARRIVAL_M, middle)]
+    [
+        Position::on_ground(ARRIVAL_M, middle),
+        Position::on_ground(width - ARRIVAL_M, middle),
+    ]
 }
 
 /// The gates of one of so many maps.
@@ -59,7 +63,10 @@ impl Field {
         if self.walkers.has(player) {
             return Some(Vec::new());
         }
-        let avatar = self.bodies.avatar(player).filter(|avatar| self.bodies.is_alive(*avatar))?;
+        let avatar = self
+            .bodies
+            .avatar(player)
+            .filter(|avatar| self.bodies.is_alive(*avatar))?;
         let (now, mage) = (world.now(), self.bodies.mage(avatar));
         Some(saved::of(&Carried {
             health: world.gauge(avatar, HEALTH).value,
@@ -93,7 +100,9 @@ impl Field {
         world.set_gauge(avatar, HEALTH, now, carried.health, HEALTH_PER_S);
         world.set_gauge(avatar, MANA_LEFT, now, carried.mana, MANA_PER_S);
         let until = |left_ms: u32| now + Duration::from_millis(left_ms.into());
-        let Some(mage) = self.bodies.mage_mut(avatar) else { return };
+        let Some(mage) = self.bodies.mage_mut(avatar) else {
+            return;
+        };
         mage.blinks_from = until(carried.blinks_in_ms);
         if carried.veiled_ms > 0 {
             mage.veiled_until = until(carried.veiled_ms);
@@ -107,5 +116,9 @@ impl Field {
 }
 
 fn left_ms(now: GameTime, until: GameTime) -> u32 {
-    if until > now { until.since(now).as_millis() as u32 } else { 0 }
+    if until > now {
+        until.since(now).as_millis() as u32
+    } else {
+        0
+    }
 }

@@ -1,8 +1,9 @@
 //! Headings, and where they point.
 //!
-//! An angle is a whole number of 65,536ths of a turn, counted from x towards y; it wraps around by itself. Sine and cosine come from
-//! additions and multiplications alone, so that walkers go the same way, bit for bit, on every machine: the libraries'
-//! own differ in their last bits. Error: below 1e-7.
+//! An angle is a whole number of 65,536ths of a turn, counted from x towards y; it wraps around by
+//! itself. Sine and cosine come from additions and multiplications alone, so that walkers go the
+//! same way, bit for bit, on every machine: the libraries' own differ in their last bits. Error:
+//! below 1e-7.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_2;
@@ -48,15 +49,25 @@ impl Heading {
     }
 }
 
-/// The Taylor series of the sine up to the 13th power, by powers of the square, the last one first: 1/13!, -1/11!, ...
-const SERIES: [f64; 7] =
-    [1.0 / 6_227_020_800.0, -1.0 / 39_916_800.0, 1.0 / 362_880.0, -1.0 / 5_040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0];
+/// The Taylor series of the sine up to the 13th power, by powers of the square, the last one first:
+/// 1/13!, -1/11!, ...
+const SERIES: [f64; 7] = [
+    1.0 / 6_227_020_800.0,
+    -1.0 / 39_916_800.0,
+    1.0 / 362_880.0,
+    -1.0 / 5_040.0,
+    1.0 / 120.0,
+    -1.0 / 6.0,
+    1.0,
+];
 
 /// The sine of an angle from 0 to a quarter of a turn.
 fn quarter_sine(part: u16) -> f32 {
     let x = f64::from(part) * (FRAC_PI_2 / 16_384.0);
     let square = x * x;
-    let sum = SERIES.into_iter().fold(0.0, |sum, coefficient| sum * square + coefficient);
+    let sum = SERIES
+        .into_iter()
+        .fold(0.0, |sum, coefficient| sum * square + coefficient);
     (x * sum) as f32
 }
 
@@ -72,7 +83,10 @@ mod tests {
             let radians = f64::from(angle) / 65_536.0 * std::f64::consts::TAU;
             assert!((f64::from(cos) - radians.cos()).abs() < 1e-7, "{angle}");
             assert!((f64::from(sin) - radians.sin()).abs() < 1e-7, "{angle}");
-            assert!((f64::from(heading.radians()) - radians).abs() < 1e-6, "{angle}");
+            assert!(
+                (f64::from(heading.radians()) - radians).abs() < 1e-6,
+                "{angle}"
+            );
         }
     }
 
@@ -80,10 +94,18 @@ mod tests {
     fn what_bounces_keeps_its_way_along_the_wall_and_turns_the_other_back() {
         for angle in (0..=u16::MAX).step_by(77) {
             let (x, y) = Heading(angle).direction();
-            let (mirrored_x, mirrored_y) =
-                (Heading(angle).mirrored_x().direction(), Heading(angle).mirrored_y().direction());
-            assert!((mirrored_x.0 + x).abs() < 1e-6 && (mirrored_x.1 - y).abs() < 1e-6, "{angle}");
-            assert!((mirrored_y.0 - x).abs() < 1e-6 && (mirrored_y.1 + y).abs() < 1e-6, "{angle}");
+            let (mirrored_x, mirrored_y) = (
+                Heading(angle).mirrored_x().direction(),
+                Heading(angle).mirrored_y().direction(),
+            );
+            assert!(
+                (mirrored_x.0 + x).abs() < 1e-6 && (mirrored_x.1 - y).abs() < 1e-6,
+                "{angle}"
+            );
+            assert!(
+                (mirrored_y.0 - x).abs() < 1e-6 && (mirrored_y.1 + y).abs() < 1e-6,
+                "{angle}"
+            );
         }
     }
 

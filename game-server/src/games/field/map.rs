@@ -1,7 +1,7 @@
 //! The map: obstacles at random, and free places between them.
 //!
-//! Invariants: about the middle of the map a small circle is always free, so there is a free place on any map; obstacles lie
-//! wholly on the map and cover at most a quarter of it. Units: metres.
+//! Invariants: about the middle of the map a small circle is always free, so there is a free place
+//! on any map; obstacles lie wholly on the map and cover at most a quarter of it. Units: metres.
 
 use ambit_proto::space::Position;
 use fastrand::Rng;
@@ -13,8 +13,8 @@ use crate::logic::world::World;
 /// An obstacle for so many square metres at most: what lies closer leaves no way through.
 const M2_PER_OBSTACLE: f64 = 8.0;
 
-/// A few newcomers appear so far from the middle at most: two of them are never more than a cell of 10 m apart, and so in sight
-/// of each other.
+/// A few newcomers appear so far from the middle at most: two of them are never more than a cell of
+/// 10 m apart, and so in sight of each other.
 const SPAWN_NEAR_M: f32 = 4.9;
 /// How many are a few. The circle's area grows with more.
 const A_FEW: usize = 8;
@@ -63,7 +63,8 @@ fn place(width: f32, height: f32, scale: f32, clearings: &[Position], rng: &mut 
         let (x, y) = (half_x + rng.f32() * room_x, half_y + rng.f32() * room_y);
         let block = Block::on_ground(x, y, half_x, half_y, HEIGHT_M);
         let is_clear = |place: &Position| block.ground_distance(*place) >= ARRIVAL_CLEARING_M;
-        let keeps_off = block.ground_distance(middle) >= CLEARING_M && clearings.iter().all(is_clear);
+        let keeps_off =
+            block.ground_distance(middle) >= CLEARING_M && clearings.iter().all(is_clear);
         if room_x >= 0.0 && room_y >= 0.0 && keeps_off {
             return block;
         }
@@ -78,7 +79,11 @@ fn half_extent(rng: &mut Rng) -> (f32, f32) {
         return (0.5 + rng.f32() * 2.5, 0.5 + rng.f32() * 2.5);
     }
     let (length, thickness) = (4.0 + rng.f32() * 6.0, 0.25);
-    if rng.bool() { (length, thickness) } else { (thickness, length) }
+    if rng.bool() {
+        (length, thickness)
+    } else {
+        (thickness, length)
+    }
 }
 
 /// Somewhere on the map.
@@ -103,7 +108,11 @@ pub(super) fn place_near(world: &World, at: Position, rng: &mut Rng) -> Position
         let (x, y) = in_unit_circle(rng);
         Position::on_ground(at.x + x * ARRIVAL_NEAR_M, at.y + y * ARRIVAL_NEAR_M)
     });
-    if near.ground_distance(at) <= 2.0 * ARRIVAL_NEAR_M { near } else { at }
+    if near.ground_distance(at) <= 2.0 * ARRIVAL_NEAR_M {
+        near
+    } else {
+        at
+    }
 }
 
 fn spawn_radius(crowd: usize) -> f32 {
@@ -115,9 +124,15 @@ pub(super) fn is_free(world: &World, position: Position) -> bool {
     world.grid().contains(position) && !world.statics().blocked(position, BODY_RADIUS_M + SKIN_M)
 }
 
-fn first_free(world: &World, rng: &mut Rng, mut place: impl FnMut(&mut Rng) -> Position) -> Position {
+fn first_free(
+    world: &World,
+    rng: &mut Rng,
+    mut place: impl FnMut(&mut Rng) -> Position,
+) -> Position {
     let mut places = (0..TRIES).map(|_| place(rng).quantised());
-    places.find(|&position| is_free(world, position)).unwrap_or_else(|| middle(world))
+    places
+        .find(|&position| is_free(world, position))
+        .unwrap_or_else(|| middle(world))
 }
 
 fn middle(world: &World) -> Position {
@@ -153,8 +168,13 @@ mod tests {
             assert_eq!(world.statics().boxes().len(), count as usize);
             for block in world.statics().boxes() {
                 let [x, y, _] = block.half;
-                let inside = |centre: f32, half: f32, end: f32| centre - half >= -1e-3 && centre + half <= end + 1e-3;
-                assert!(inside(block.centre.x, x, width) && inside(block.centre.y, y, height), "{block:?}");
+                let inside = |centre: f32, half: f32, end: f32| {
+                    centre - half >= -1e-3 && centre + half <= end + 1e-3
+                };
+                assert!(
+                    inside(block.centre.x, x, width) && inside(block.centre.y, y, height),
+                    "{block:?}"
+                );
             }
             assert!(is_free(&world, middle(&world)), "{width} x {height}");
         }
@@ -172,7 +192,9 @@ mod tests {
         let world = map(200.0, 200.0, 5_000, 2);
         let mut rng = Rng::with_seed(1);
         let somewhere = |rng: &mut Rng| Position::on_ground(rng.f32() * 200.0, rng.f32() * 200.0);
-        let free = (0..2_000).filter(|_| is_free(&world, somewhere(&mut rng))).count();
+        let free = (0..2_000)
+            .filter(|_| is_free(&world, somewhere(&mut rng)))
+            .count();
         assert!(free > 700, "{free} of 2000");
     }
 
@@ -181,21 +203,37 @@ mod tests {
         let world = map(200.0, 100.0, 800, 5);
         let mut rng = Rng::with_seed(1);
         let places: Vec<_> = (0..500).map(|_| free_place(&world, &mut rng)).collect();
-        assert!(places.iter().all(|&place| is_free(&world, place) && place == place.quantised()));
+        assert!(
+            places
+                .iter()
+                .all(|&place| is_free(&world, place) && place == place.quantised())
+        );
         let quarter = |place: &Position| (place.x > 100.0, place.y > 50.0);
         for wanted in [(false, false), (false, true), (true, false), (true, true)] {
-            assert!(places.iter().filter(|place| quarter(place) == wanted).count() > 80);
+            assert!(
+                places
+                    .iter()
+                    .filter(|place| quarter(place) == wanted)
+                    .count()
+                    > 80
+            );
         }
     }
 
     #[test]
     fn a_few_newcomers_are_free_to_move_and_in_sight_of_each_other() {
         let world = map(200.0, 200.0, 600, 6);
-        let places: Vec<_> = (0..400).map(|player| spawn_place(&world, 8, &mut world.rng_for(1, player))).collect();
+        let places: Vec<_> = (0..400)
+            .map(|player| spawn_place(&world, 8, &mut world.rng_for(1, player)))
+            .collect();
         let cell = |place: &Position| world.grid().cell_at(*place);
         for place in &places {
             assert!(is_free(&world, *place));
-            assert!(places.iter().all(|other| cell(other).distance(cell(place)) <= 1));
+            assert!(
+                places
+                    .iter()
+                    .all(|other| cell(other).distance(cell(place)) <= 1)
+            );
         }
         assert!(places.windows(2).all(|pair| pair[0] != pair[1]));
     }
@@ -204,8 +242,11 @@ mod tests {
     fn many_newcomers_spread_but_not_far() {
         let world = map(200.0, 200.0, 600, 6);
         let far = |crowd| {
-            let places = (0..400).map(|player| spawn_place(&world, crowd, &mut world.rng_for(1, player)));
-            places.map(|place| place.distance(middle(&world))).fold(0.0, f32::max)
+            let places =
+                (0..400).map(|player| spawn_place(&world, crowd, &mut world.rng_for(1, player)));
+            places
+                .map(|place| place.distance(middle(&world)))
+                .fold(0.0, f32::max)
         };
         assert!(far(8) < far(32) && far(32) < far(100));
         assert!(far(10_000) <= SPAWN_FAR_M + 0.01);
@@ -219,7 +260,14 @@ mod tests {
     }
 
     fn map(width: f32, height: f32, count: u32, seed: u64) -> World {
-        let mut world = World::new(&RoomConfig { width, height, ..RoomConfig::default() }, table::schema());
+        let mut world = World::new(
+            &RoomConfig {
+                width,
+                height,
+                ..RoomConfig::default()
+            },
+            table::schema(),
+        );
         build(&mut world, count, &[], &mut Rng::with_seed(seed));
         world
     }

@@ -1,16 +1,19 @@
 //! `field`: a map with obstacles, wanderers, and players who walk about and cast spells.
 //!
-//! Click to move, four spells (bolt, heal, veil, blink), death and return. All rules, no network: this knows nothing of
-//! cells, clients or packets, and is at the same time the example of how a game is written.
+//! Click to move, four spells (bolt, heal, veil, blink), death and return. All rules, no network:
+//! this knows nothing of cells, clients or packets, and is at the same time the example of how a
+//! game is written.
 //!
 //! Invariants:
-//! 1. What was decided up to a horizon stays: what is found out in a tick happened after the horizon before, in the order of time.
-//! 2. Commands are checked against the state at their effect time: before the first of a tick, all that flies and waits
-//!    is brought up to now (`settle`).
-//! 3. Nothing betrays a veiled avatar: no one else sees it, its bolts or its events, and what happens to others, in
-//!    which order and by which dice, does not depend on it.
+//! 1. What was decided up to a horizon stays: what is found out in a tick happened after the
+//!    horizon before, in the order of time.
+//! 2. Commands are checked against the state at their effect time: before the first of a tick, all
+//!    that flies and waits is brought up to now (`settle`).
+//! 3. Nothing betrays a veiled avatar: no one else sees it, its bolts or its events, and what
+//!    happens to others, in which order and by which dice, does not depend on it.
 //!
-//! Cost: what flies, and what has a plan that is due. Source: reference 003 for the game, its section 3.6 for the horizon.
+//! Cost: what flies, and what has a plan that is due. Source: reference 003 for the game, its
+//! section 3.6 for the horizon.
 
 mod bodies;
 mod bolts;
@@ -53,13 +56,19 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         key: "obstacles",
         default: "40",
-        allowed: Allowed::Whole { min: 0, max: 20_000 },
+        allowed: Allowed::Whole {
+            min: 0,
+            max: 20_000,
+        },
         about: "boxes and walls; at most one for 8 square metres of the map",
     },
     Parameter {
         key: "npcs",
         default: "20",
-        allowed: Allowed::Whole { min: 0, max: 20_000 },
+        allowed: Allowed::Whole {
+            min: 0,
+            max: 20_000,
+        },
         about: "wanderers; more take more processor time, and bytes where they are many",
     },
     Parameter {
@@ -140,18 +149,31 @@ impl Field {
     /// As the parameters say.
     pub fn make(parameters: &Parameters) -> Result<Box<dyn Game>, BadParameter> {
         let (width, height) = parameters.size("size");
-        let (obstacles, most) = (parameters.whole("obstacles") as u32, map::most_obstacles(width, height));
+        let (obstacles, most) = (
+            parameters.whole("obstacles") as u32,
+            map::most_obstacles(width, height),
+        );
         if obstacles > most && parameters.is_given("obstacles") {
-            let problem = format!("a map of {width}x{height} m has room for {most} at most, not {obstacles}");
-            return Err(BadParameter::Conflict { key: "obstacles", problem });
+            let problem =
+                format!("a map of {width}x{height} m has room for {most} at most, not {obstacles}");
+            return Err(BadParameter::Conflict {
+                key: "obstacles",
+                problem,
+            });
         }
         let (map, maps) = (parameters.whole("map"), parameters.whole("maps"));
         if map >= maps {
             let problem = format!("maps={maps} has no map {map}: they are counted from 0");
-            return Err(BadParameter::Conflict { key: "map", problem });
+            return Err(BadParameter::Conflict {
+                key: "map",
+                problem,
+            });
         }
-        let field = Self::new(obstacles.min(most), parameters.whole("npcs") as u32).with_maps(maps as u32);
-        Ok(Box::new(field.with_walk(Walk::named(parameters.word("walk")))))
+        let field =
+            Self::new(obstacles.min(most), parameters.whole("npcs") as u32).with_maps(maps as u32);
+        Ok(Box::new(
+            field.with_walk(Walk::named(parameters.word("walk"))),
+        ))
     }
 
     /// Brings all that flies and waits up to now.
@@ -181,7 +203,11 @@ impl Game for Field {
 
     fn start(&mut self, world: &mut World) {
         let mut rng = world.rng_for(Dice::Map as u64, 0);
-        let arrivals = if self.maps > 1 { gates::arrivals(world).to_vec() } else { Vec::new() };
+        let arrivals = if self.maps > 1 {
+            gates::arrivals(world).to_vec()
+        } else {
+            Vec::new()
+        };
         map::build(world, self.obstacles, &arrivals, &mut rng);
         self.populate(world, self.npcs);
         self.settled = world.now();
@@ -191,7 +217,9 @@ impl Game for Field {
         self.settle(world);
         let mut rng = world.rng_for(Dice::Player as u64, player.0);
         if self.walk != Walk::Played {
-            return self.walkers.join(world, &mut self.timers, self.walk, player, rng);
+            return self
+                .walkers
+                .join(world, &mut self.timers, self.walk, player, rng);
         }
         let place = map::spawn_place(world, self.bodies.avatars() + 1, &mut rng);
         let avatar = table::spawn_avatar(world, place, name);
@@ -207,17 +235,29 @@ impl Game for Field {
 
     fn leave(&mut self, world: &mut World, player: PlayerId) {
         self.settle(world);
-        if let Some(avatar) = self.bodies.remove_avatar(player).or_else(|| self.walkers.leave(player)) {
+        if let Some(avatar) = self
+            .bodies
+            .remove_avatar(player)
+            .or_else(|| self.walkers.leave(player))
+        {
             world.despawn(avatar);
         }
     }
 
-    fn command(&mut self, world: &mut World, player: PlayerId, action: &Action) -> Result<(), Refusal> {
+    fn command(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        action: &Action,
+    ) -> Result<(), Refusal> {
         self.settle(world);
         if self.walkers.has(player) {
             return Ok(()); // It goes where it goes.
         }
-        let avatar = self.bodies.avatar(player).ok_or(Refusal(ErrorCode::OutOfState))?;
+        let avatar = self
+            .bodies
+            .avatar(player)
+            .ok_or(Refusal(ErrorCode::OutOfState))?;
         match *action {
             Action::Move { x, y } => self.walk(world, avatar, (x, y)),
             Action::Cast { spell, at } => self.cast(world, avatar, spell, at),
@@ -232,7 +272,11 @@ impl Game for Field {
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
         match world.kind(object) {
             table::AVATAR => viewer == object || !self.bodies.is_veiled(object, world.now()),
-            table::BOLT => self.bolts.flying.get(&object).is_none_or(|bolt| !bolt.hidden || bolt.caster == viewer),
+            table::BOLT => self
+                .bolts
+                .flying
+                .get(&object)
+                .is_none_or(|bolt| !bolt.hidden || bolt.caster == viewer),
             _ => true,
         }
     }
@@ -245,7 +289,14 @@ impl Game for Field {
         self.carried(world, player)
     }
 
-    fn arrive(&mut self, world: &mut World, player: PlayerId, name: &str, at: Position, carried: &[u8]) -> ObjectId {
+    fn arrive(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        name: &str,
+        at: Position,
+        carried: &[u8],
+    ) -> ObjectId {
         self.settle(world);
         if self.walk == Walk::Played {
             return self.arrive_with(world, player, name, at, carried);
@@ -256,11 +307,23 @@ impl Game for Field {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(saved::of(&(&self.bodies, &self.walkers, &self.bolts, &self.timers, self.settled)))
+        Some(saved::of(&(
+            &self.bodies,
+            &self.walkers,
+            &self.bolts,
+            &self.timers,
+            self.settled,
+        )))
     }
 
     fn restore(&mut self, _: &mut World, saved: &[u8]) -> Result<(), BadState> {
-        (self.bodies, self.walkers, self.bolts, self.timers, self.settled) = saved::all(saved)?;
+        (
+            self.bodies,
+            self.walkers,
+            self.bolts,
+            self.timers,
+            self.settled,
+        ) = saved::all(saved)?;
         Ok(())
     }
 }

@@ -41,7 +41,9 @@ impl Field {
     /// A wanderer sets out, unless it is dead or has another plan.
     pub(super) fn wander(&mut self, world: &mut World, npc: ObjectId) {
         let now = world.now();
-        let Some(body) = self.bodies.get_mut(npc) else { return };
+        let Some(body) = self.bodies.get_mut(npc) else {
+            return;
+        };
         let due = matches!(body.role, Role::Npc { wakes_at } if wakes_at <= now);
         if !due || body.dead {
             return;
@@ -54,7 +56,9 @@ impl Field {
     }
 
     fn rest_from(&mut self, npc: ObjectId, from: GameTime) {
-        let Some(body) = self.bodies.get_mut(npc) else { return };
+        let Some(body) = self.bodies.get_mut(npc) else {
+            return;
+        };
         if let Role::Npc { wakes_at } = &mut body.role {
             *wakes_at = from + Duration::from_millis(body.rng.u64(REST_MS));
             self.timers.add(*wakes_at, npc, Wake::Wander);
@@ -62,7 +66,8 @@ impl Field {
     }
 }
 
-/// Where the next leg leads: to a free place in a straight line, or to the first obstacle in the way.
+/// Where the next leg leads: to a free place in a straight line, or to the first obstacle in the
+/// way.
 fn leg(world: &World, from: Position, rng: &mut Rng) -> Option<Position> {
     (0..TRIES).find_map(|_| {
         let target = Position {

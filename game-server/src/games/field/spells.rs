@@ -1,8 +1,8 @@
 //! What avatars are told to do: walk, and cast.
 //!
-//! A command is checked against the world as it is at its effect time, which is now, and then done: it never starts
-//! and then fails. The first thing that is wrong is the answer: the command itself, death, the position, the cooldown,
-//! what stands in the way, and the mana last.
+//! A command is checked against the world as it is at its effect time, which is now, and then done:
+//! it never starts and then fails. The first thing that is wrong is the answer: the command itself,
+//! death, the position, the cooldown, what stands in the way, and the mana last.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::ObjectId;
@@ -10,8 +10,8 @@ use ambit_proto::space::Position;
 
 use super::Field;
 use super::rules::{
-    BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BODY_RADIUS_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA, MANA_PER_S, VEIL,
-    VEIL_MANA, WALK_M_PER_S,
+    BLINK_COOLDOWN, BLINK_MANA, BLINK_RANGE_M, BODY_RADIUS_M, BOLT_MANA, HEAL_HEALTH, HEAL_MANA,
+    MANA_PER_S, VEIL, VEIL_MANA, WALK_M_PER_S,
 };
 use super::table::{CAST, MANA_LEFT, Spell, VEILED};
 use super::timers::Wake;
@@ -24,13 +24,22 @@ type RawPoint = (f32, f32);
 
 impl Field {
     /// Walks in a straight line, as far as nothing stands in the way.
-    pub(super) fn walk(&mut self, world: &mut World, avatar: ObjectId, to: RawPoint) -> Result<(), Refusal> {
+    pub(super) fn walk(
+        &mut self,
+        world: &mut World,
+        avatar: ObjectId,
+        to: RawPoint,
+    ) -> Result<(), Refusal> {
         self.must_live(avatar)?;
         let target = on_map(world, to)?;
         let from = world.position(avatar);
         let way = from.distance(target);
         let free = world.statics().sweep(from, target, BODY_RADIUS_M);
-        let end = if free < way { from.lerp(target, free / way) } else { target };
+        let end = if free < way {
+            from.lerp(target, free / way)
+        } else {
+            target
+        };
         world.walk_to(avatar, end, WALK_M_PER_S);
         Ok(())
     }
@@ -50,16 +59,26 @@ impl Field {
             Spell::Veil => self.cast_veil(world, caster)?,
             Spell::Blink => self.cast_blink(world, caster, target()?)?,
         };
-        let fields = vec![EventField::Object(caster), EventField::Number(spell.into()), EventField::Position(shown_at)];
+        let fields = vec![
+            EventField::Object(caster),
+            EventField::Number(spell.into()),
+            EventField::Position(shown_at),
+        ];
         world.emit(CAST, caster, world.now(), fields);
         Ok(())
     }
 
-    fn cast_bolt(&mut self, world: &mut World, caster: ObjectId, at: RawPoint) -> Result<Position, Refusal> {
+    fn cast_bolt(
+        &mut self,
+        world: &mut World,
+        caster: ObjectId,
+        at: RawPoint,
+    ) -> Result<Position, Refusal> {
         self.must_live(caster)?;
         let target = on_map(world, at)?;
         let from = world.position(caster);
-        let end = bolts::end_of_flight(world, from, target).ok_or(Refusal(ErrorCode::BadPosition))?;
+        let end =
+            bolts::end_of_flight(world, from, target).ok_or(Refusal(ErrorCode::BadPosition))?;
         pay(world, caster, BOLT_MANA)?;
         self.launch(world, caster, from, end);
         self.aim(world, caster, target);
@@ -91,7 +110,12 @@ impl Field {
         Ok(world.position(caster))
     }
 
-    fn cast_blink(&mut self, world: &mut World, caster: ObjectId, at: RawPoint) -> Result<Position, Refusal> {
+    fn cast_blink(
+        &mut self,
+        world: &mut World,
+        caster: ObjectId,
+        at: RawPoint,
+    ) -> Result<Position, Refusal> {
         self.must_live(caster)?;
         let target = on_map(world, at)?.quantised();
         let now = world.now();
@@ -120,7 +144,11 @@ impl Field {
     }
 
     fn must_live(&self, avatar: ObjectId) -> Result<(), Refusal> {
-        if self.bodies.is_alive(avatar) { Ok(()) } else { Err(Refusal(ErrorCode::Dead)) }
+        if self.bodies.is_alive(avatar) {
+            Ok(())
+        } else {
+            Err(Refusal(ErrorCode::Dead))
+        }
     }
 }
 
@@ -137,5 +165,9 @@ fn pay(world: &mut World, caster: ObjectId, mana: f32) -> Result<(), Refusal> {
 /// A client's point, if it is one, and on the map.
 fn on_map(world: &World, (x, y): RawPoint) -> Result<Position, Refusal> {
     let position = Position::on_ground(x, y);
-    if world.grid().contains(position) { Ok(position) } else { Err(Refusal(ErrorCode::BadPosition)) }
+    if world.grid().contains(position) {
+        Ok(position)
+    } else {
+        Err(Refusal(ErrorCode::BadPosition))
+    }
 }

@@ -4,7 +4,9 @@
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::pose::{PoseFormat, Turning};
-use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, Schema};
+use ambit_proto::schema::{
+    Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, Schema,
+};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
@@ -35,7 +37,11 @@ pub(super) const DIED: u8 = 3;
 pub(super) const RETURNED: u8 = 4;
 
 /// Centimetres, and 256 headings: 1.4 degrees each.
-const STEERED_FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+const STEERED_FORMAT: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
 /// Bytes of a name: 24 characters of 4.
 const NAME_BYTES: u32 = 96;
 
@@ -49,8 +55,12 @@ pub(super) enum Spell {
 }
 
 impl Spell {
-    const ALL: [(Spell, &str); 4] =
-        [(Self::Bolt, "bolt"), (Self::Heal, "heal"), (Self::Veil, "veil"), (Self::Blink, "blink")];
+    const ALL: [(Spell, &str); 4] = [
+        (Self::Bolt, "bolt"),
+        (Self::Heal, "heal"),
+        (Self::Veil, "veil"),
+        (Self::Blink, "blink"),
+    ];
 
     pub(super) fn at_index(index: u8) -> Option<Self> {
         Self::ALL.get(usize::from(index)).map(|(spell, _)| *spell)
@@ -63,11 +73,19 @@ pub(super) fn schema() -> Schema {
         path(),
         ComponentSpec::public("health", Codec::Gauge { max: AVATAR_HEALTH }),
         ComponentSpec::owner("mana", Codec::Gauge { max: MANA }),
-        ComponentSpec::public("name", Codec::Text { max_bytes: NAME_BYTES }),
+        ComponentSpec::public(
+            "name",
+            Codec::Text {
+                max_bytes: NAME_BYTES,
+            },
+        ),
         ComponentSpec::public("alive", Codec::Flag),
         ComponentSpec::owner("veiled", Codec::Flag),
     ];
-    let npc = vec![path(), ComponentSpec::public("health", Codec::Gauge { max: NPC_HEALTH })];
+    let npc = vec![
+        path(),
+        ComponentSpec::public("health", Codec::Gauge { max: NPC_HEALTH }),
+    ];
     Schema {
         game: "field".into(),
         kinds: vec![
@@ -75,12 +93,28 @@ pub(super) fn schema() -> Schema {
             kind("npc", npc),
             kind("bolt", vec![path()]),
             kind("walker", vec![path()]),
-            kind("steered", vec![ComponentSpec::public("pose", Codec::Pose(STEERED_FORMAT))]),
+            kind(
+                "steered",
+                vec![ComponentSpec::public("pose", Codec::Pose(STEERED_FORMAT))],
+            ),
         ],
         events: vec![
-            event("cast", &[("caster", FieldType::Object), ("spell", FieldType::Number), ("at", FieldType::Position)]),
-            event("damage", &[("target", FieldType::Object), ("amount", FieldType::Number)]),
-            event("heal", &[("target", FieldType::Object), ("amount", FieldType::Number)]),
+            event(
+                "cast",
+                &[
+                    ("caster", FieldType::Object),
+                    ("spell", FieldType::Number),
+                    ("at", FieldType::Position),
+                ],
+            ),
+            event(
+                "damage",
+                &[("target", FieldType::Object), ("amount", FieldType::Number)],
+            ),
+            event(
+                "heal",
+                &[("target", FieldType::Object), ("amount", FieldType::Number)],
+            ),
             event("death", &[("target", FieldType::Object)]),
             event("respawn", &[("target", FieldType::Object)]),
         ],
@@ -120,17 +154,42 @@ pub(super) fn spawn_walker(world: &mut World, position: Position) -> ObjectId {
     world.spawn(WALKER, vec![Component::at_rest(world.now(), position)])
 }
 
-pub(super) fn spawn_steered(world: &mut World, position: Position, yaw_rad: f32, speed_m_per_s: f32) -> ObjectId {
-    world.spawn(STEERED, vec![Component::Pose(STEERED_FORMAT.pose(position, yaw_rad, speed_m_per_s))])
+pub(super) fn spawn_steered(
+    world: &mut World,
+    position: Position,
+    yaw_rad: f32,
+    speed_m_per_s: f32,
+) -> ObjectId {
+    world.spawn(
+        STEERED,
+        vec![Component::Pose(STEERED_FORMAT.pose(
+            position,
+            yaw_rad,
+            speed_m_per_s,
+        ))],
+    )
 }
 
 fn kind(name: &str, components: Vec<ComponentSpec>) -> Kind {
-    Kind { name: name.into(), components, ..Kind::default() }
+    Kind {
+        name: name.into(),
+        components,
+        ..Kind::default()
+    }
 }
 
 fn event(name: &str, fields: &[(&str, FieldType)]) -> EventKind {
-    let fields = fields.iter().map(|&(name, ty)| FieldSpec { name: name.into(), ty }).collect();
-    EventKind { name: name.into(), fields }
+    let fields = fields
+        .iter()
+        .map(|&(name, ty)| FieldSpec {
+            name: name.into(),
+            ty,
+        })
+        .collect();
+    EventKind {
+        name: name.into(),
+        fields,
+    }
 }
 
 #[cfg(test)]
@@ -141,13 +200,21 @@ mod tests {
     fn the_indices_are_those_of_the_schema() {
         let schema = schema();
         assert_eq!(schema.check(), Ok(()));
-        let kinds = ["avatar", "npc", "bolt", "walker", "steered"].map(|name| schema.kind_named(name));
+        let kinds =
+            ["avatar", "npc", "bolt", "walker", "steered"].map(|name| schema.kind_named(name));
         assert_eq!(kinds, [AVATAR, NPC, BOLT, WALKER, STEERED].map(Some));
         let component = |name| schema.kinds[usize::from(AVATAR)].component_named(name);
         let names = ["health", "mana", "name", "alive", "veiled"];
-        assert_eq!(names.map(component), [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED].map(Some));
-        assert_eq!(schema.kinds[usize::from(NPC)].component_named("health"), Some(HEALTH));
-        let events = ["cast", "damage", "heal", "death", "respawn"].map(|name| schema.event_named(name));
+        assert_eq!(
+            names.map(component),
+            [HEALTH, MANA_LEFT, NAME, ALIVE, VEILED].map(Some)
+        );
+        assert_eq!(
+            schema.kinds[usize::from(NPC)].component_named("health"),
+            Some(HEALTH)
+        );
+        let events =
+            ["cast", "damage", "heal", "death", "respawn"].map(|name| schema.event_named(name));
         assert_eq!(events, [CAST, DAMAGE, HEALED, DIED, RETURNED].map(Some));
         assert_eq!(schema.spells, ["bolt", "heal", "veil", "blink"]);
         assert_eq!(Spell::at_index(2), Some(Spell::Veil));

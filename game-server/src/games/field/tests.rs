@@ -52,7 +52,13 @@ impl Scene {
     fn with(game: Field, config: &RoomConfig) -> Self {
         let world = World::new(config, game.schema());
         let tick = Duration::from_secs(1) / config.tick_hz;
-        let mut scene = Self { game, world, tick, avatars: BTreeMap::new(), changes: Vec::new() };
+        let mut scene = Self {
+            game,
+            world,
+            tick,
+            avatars: BTreeMap::new(),
+            changes: Vec::new(),
+        };
         scene.world.begin_tick(GameTime::ZERO + config.delay);
         scene.game.start(&mut scene.world);
         scene.world.finish_tick();
@@ -90,7 +96,13 @@ impl Scene {
     }
 
     fn cast_at(&mut self, player: PlayerId, spell: u8, x: f32, y: f32) -> Result<(), Refusal> {
-        self.command(player, &Action::Cast { spell, at: Some((x, y)) })
+        self.command(
+            player,
+            &Action::Cast {
+                spell,
+                at: Some((x, y)),
+            },
+        )
     }
 
     /// Ends the current tick and begins the next one.
@@ -147,7 +159,10 @@ impl Scene {
 
     /// All objects of a kind.
     fn of_kind(&self, kind: u8) -> Vec<ObjectId> {
-        self.world.objects().filter(|&object| self.world.kind(object) == kind).collect()
+        self.world
+            .objects()
+            .filter(|&object| self.world.kind(object) == kind)
+            .collect()
     }
 }
 
@@ -158,7 +173,12 @@ fn refused(code: ErrorCode) -> Result<(), Refusal> {
 /// The events of one kind among changes: about whom, and when.
 fn events(changes: &[Change], wanted: u8) -> Vec<(ObjectId, u64)> {
     let event = |change: &Change| match *change {
-        Change::Event { kind, about, effect, .. } if kind == wanted => Some((about, effect.millis())),
+        Change::Event {
+            kind,
+            about,
+            effect,
+            ..
+        } if kind == wanted => Some((about, effect.millis())),
         _ => None,
     };
     changes.iter().filter_map(event).collect()

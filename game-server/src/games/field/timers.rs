@@ -1,8 +1,9 @@
 //! What is to be done later, and when.
 //!
-//! Due things come out in the order of their times, and at one time in the order of the objects' birth; what somebody else
-//! has planned in between changes nothing. A plan is never taken back: whoever is woken looks whether there is still anything to do.
-//! Bound: a few plans for each body. Cost: logarithmic; nothing is allocated once there were as many plans before.
+//! Due things come out in the order of their times, and at one time in the order of the objects'
+//! birth; what somebody else has planned in between changes nothing. A plan is never taken back:
+//! whoever is woken looks whether there is still anything to do. Bound: a few plans for each body.
+//! Cost: logarithmic; nothing is allocated once there were as many plans before.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -66,7 +67,17 @@ mod tests {
         while let Some(next) = timers.pop_due(GameTime::from_millis(29)) {
             due.push(next);
         }
-        assert_eq!(due, [(young, Wake::Wander), (old, Wake::Wander), (young, Wake::Return)]);
-        assert_eq!(timers.pop_due(GameTime::from_millis(30)), Some((old, Wake::Unveil)));
+        assert_eq!(
+            due,
+            [
+                (young, Wake::Wander),
+                (old, Wake::Wander),
+                (young, Wake::Return)
+            ]
+        );
+        assert_eq!(
+            timers.pop_due(GameTime::from_millis(30)),
+            Some((old, Wake::Unveil))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Wounds, healing, death and return.
 //!
-//! Each is told to those who follow whom it happens to, and to nobody else: not who did it, and of a veiled one
-//! nothing to anybody but itself.
+//! Each is told to those who follow whom it happens to, and to nobody else: not who did it, and of
+//! a veiled one nothing to anybody but itself.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::time::GameTime;
@@ -17,7 +17,15 @@ impl Field {
     /// Takes health from somebody who lives, at a time since the last tick.
     pub(super) fn wound(&mut self, world: &mut World, target: ObjectId, amount: i16, at: GameTime) {
         let left = world.gauge_at(target, HEALTH, at).value - f32::from(amount);
-        world.emit(DAMAGE, target, at, vec![EventField::Object(target), EventField::Number(amount.into())]);
+        world.emit(
+            DAMAGE,
+            target,
+            at,
+            vec![
+                EventField::Object(target),
+                EventField::Number(amount.into()),
+            ],
+        );
         if left > 0.0 {
             world.set_gauge(target, HEALTH, at, left, HEALTH_PER_S);
         } else {
@@ -30,11 +38,21 @@ impl Field {
         let now = world.now();
         let health = world.gauge(target, HEALTH).value + f32::from(amount);
         world.set_gauge(target, HEALTH, now, health, HEALTH_PER_S);
-        world.emit(HEALED, target, now, vec![EventField::Object(target), EventField::Number(amount.into())]);
+        world.emit(
+            HEALED,
+            target,
+            now,
+            vec![
+                EventField::Object(target),
+                EventField::Number(amount.into()),
+            ],
+        );
     }
 
     fn kill(&mut self, world: &mut World, target: ObjectId, at: GameTime) {
-        let Some(body) = self.bodies.get_mut(target) else { return };
+        let Some(body) = self.bodies.get_mut(target) else {
+            return;
+        };
         body.dead = true;
         if let Role::Avatar(_) = body.role {
             world.set_flag(target, ALIVE, at, false);
@@ -48,13 +66,18 @@ impl Field {
     /// The dead come back, now and somewhere else.
     pub(super) fn return_to_life(&mut self, world: &mut World, target: ObjectId) {
         let avatars = self.bodies.avatars();
-        let Some(body) = self.bodies.get_mut(target).filter(|body| body.dead) else { return };
+        let Some(body) = self.bodies.get_mut(target).filter(|body| body.dead) else {
+            return;
+        };
         let now = world.now();
         body.dead = false;
         let (place, health) = match body.role {
             Role::Avatar(_) => {
                 world.set_flag(target, ALIVE, now, true);
-                (map::spawn_place(world, avatars, &mut body.rng), AVATAR_HEALTH)
+                (
+                    map::spawn_place(world, avatars, &mut body.rng),
+                    AVATAR_HEALTH,
+                )
             }
             Role::Npc { .. } => (map::free_place(world, &mut body.rng), NPC_HEALTH),
         };

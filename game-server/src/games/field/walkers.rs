@@ -1,19 +1,23 @@
 //! Walkers: avatars that the server walks, to measure what a crowd costs (`walk=...`).
 //!
-//! No obstacle stops them, nothing hurts them, and what their players send is taken and ignored. Two motions, both at 4 m/s:
+//! No obstacle stops them, nothing hurts them, and what their players send is taken and ignored.
+//! Two motions, both at 4 m/s:
 //! - `waypoints`: from one random place of the map to the next; a path, said once a leg.
-//! - `steered`: the heading turns by a random angle of at most 10 degrees at every tick, and is mirrored at the map's edge; a pose, since
-//!   nobody can foretell it.
+//! - `steered`: the heading turns by a random angle of at most 10 degrees at every tick, and is
+//!   mirrored at the map's edge; a pose, since nobody can foretell it.
 //!
 //! Invariants:
-//! 1. The same seed and joins give the same walks, bit for bit, on every machine; each walker throws its own dice.
-//! 2. A walker's place is drawn from what the motion keeps to in the long run, so that a crowd is as dense at its first
-//!    tick as ever after: evenly over the map for `steered`, denser in the middle for `waypoints`.
-//!    So on a map of one size `steered` ones have fewer others around them: 1,000 on 200 x 200 m see 21 in a block of 3 x 3 cells
-//!    of 10 m, those between waypoints 30; on 165 x 165 m `steered` ones see 30 too.
+//! 1. The same seed and joins give the same walks, bit for bit, on every machine; each walker
+//!    throws its own dice.
+//! 2. A walker's place is drawn from what the motion keeps to in the long run, so that a crowd is
+//!    as dense at its first tick as ever after: evenly over the map for `steered`, denser in the
+//!    middle for `waypoints`. So on a map of one size `steered` ones have fewer others around them:
+//!    1,000 on 200 x 200 m see 21 in a block of 3 x 3 cells of 10 m, those between waypoints 30; on
+//!    165 x 165 m `steered` ones see 30 too.
 //!
-//! Cost: a leg's end for `waypoints`; per tick and walker a step for `steered`, without allocation. Source of the first place on
-//! a leg: Le Boudec and Vojnovic, "Perfect simulation and stationarity of a class of mobility models" (INFOCOM 2005).
+//! Cost: a leg's end for `waypoints`; per tick and walker a step for `steered`, without allocation.
+//! Source of the first place on a leg: Le Boudec and Vojnovic, "Perfect simulation and stationarity
+//! of a class of mobility models" (INFOCOM 2005).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -113,28 +117,53 @@ impl Walkers {
 
     /// All steered ones walk from `since` to now.
     pub(super) fn walk(&mut self, world: &mut World, since: GameTime) {
-        let (grid, step_m) = (*world.grid(), WALK_M_PER_S * world.now().since(since).as_secs_f32());
+        let (grid, step_m) = (
+            *world.grid(),
+            WALK_M_PER_S * world.now().since(since).as_secs_f32(),
+        );
         for walker in &mut self.steered {
             walker.step(grid, step_m);
-            world.set_pose(walker.object, walker.place, walker.heading.radians(), WALK_M_PER_S);
+            world.set_pose(
+                walker.object,
+                walker.place,
+                walker.heading.radians(),
+                WALK_M_PER_S,
+            );
         }
     }
 
     /// One has come to its waypoint, since the last tick: it walks on from there, from then on.
     pub(super) fn next_leg(&mut self, world: &mut World, timers: &mut Timers, walker: ObjectId) {
-        let Some(rng) = self.travellers.get_mut(&walker) else { return };
-        let (arrival, here) =
-            world.path(walker).last().map(|(time, point)| (time, point.position)).expect("a path has a point");
+        let Some(rng) = self.travellers.get_mut(&walker) else {
+            return;
+        };
+        let (arrival, here) = world
+            .path(walker)
+            .last()
+            .map(|(time, point)| (time, point.position))
+            .expect("a path has a point");
         let target = somewhere(*world.grid(), rng);
         let next = arrival + travel_time(here, target);
-        world.replace_path(walker, arrival, [(arrival, Waypoint::walk(here)), (next, Waypoint::walk(target))]);
+        world.replace_path(
+            walker,
+            arrival,
+            [
+                (arrival, Waypoint::walk(here)),
+                (next, Waypoint::walk(target)),
+            ],
+        );
         timers.add(next, walker, Wake::Walk);
     }
 
     fn steer_new(&mut self, world: &mut World, mut rng: Rng) -> ObjectId {
         let (place, heading) = (somewhere(*world.grid(), &mut rng), Heading(rng.u16(..)));
         let object = table::spawn_steered(world, place, heading.radians(), WALK_M_PER_S);
-        self.steered.push(Steered { object, rng, place, heading });
+        self.steered.push(Steered {
+            object,
+            rng,
+            place,
+            heading,
+        });
         object
     }
 
@@ -181,7 +210,8 @@ fn somewhere(grid: Grid, rng: &mut Rng) -> Position {
     Position::on_ground(rng.f32() * grid.width(), rng.f32() * grid.height()).quantised()
 }
 
-/// A place on a leg, and the leg's end, as one finds them at any time: long legs are more likely, since they last longer.
+/// A place on a leg, and the leg's end, as one finds them at any time: long legs are more likely,
+/// since they last longer.
 fn on_the_way(grid: Grid, rng: &mut Rng) -> (Position, Position) {
     let longest = Position::default().distance(Position::on_ground(grid.width(), grid.height()));
     loop {
@@ -192,7 +222,8 @@ fn on_the_way(grid: Grid, rng: &mut Rng) -> (Position, Position) {
     }
 }
 
-/// In whole milliseconds, as paths are kept, and at least one: nobody arrives for ever at one moment.
+/// In whole milliseconds, as paths are kept, and at least one: nobody arrives for ever at one
+/// moment.
 fn travel_time(from: Position, to: Position) -> Duration {
     let millis = 1_000.0 * f64::from(from.distance(to)) / f64::from(WALK_M_PER_S);
     Duration::from_millis((millis.round() as u64).max(1))

@@ -1,7 +1,8 @@
 //! Which objects are in a cell.
 //!
-//! Each cell is a linked list through the objects' slots, so an empty map costs 4 bytes a cell, and a change of cell
-//! touches no memory but that of its neighbours in the lists. The order within a cell is nobody's business: readers sort by id.
+//! Each cell is a linked list through the objects' slots, so an empty map costs 4 bytes a cell, and
+//! a change of cell touches no memory but that of its neighbours in the lists. The order within a
+//! cell is nobody's business: readers sort by id.
 
 use ambit_proto::cell::{Cell, Grid};
 
@@ -26,16 +27,29 @@ struct Link {
 
 impl Cells {
     pub(super) fn new(grid: Grid) -> Self {
-        Self { grid, heads: vec![NONE; grid.cells()], links: Vec::new() }
+        Self {
+            grid,
+            heads: vec![NONE; grid.cells()],
+            links: Vec::new(),
+        }
     }
 
     pub(super) fn insert(&mut self, slot: usize, cell: Cell) {
         if self.links.len() <= slot {
-            self.links.resize(slot + 1, Link { previous: NONE, next: NONE });
+            self.links.resize(
+                slot + 1,
+                Link {
+                    previous: NONE,
+                    next: NONE,
+                },
+            );
         }
         let head = &mut self.heads[self.grid.index(cell)];
         let next = std::mem::replace(head, slot as u32);
-        self.links[slot] = Link { previous: NONE, next };
+        self.links[slot] = Link {
+            previous: NONE,
+            next,
+        };
         if let Some(next) = self.links.get_mut(next as usize) {
             next.previous = slot as u32;
         }
@@ -55,14 +69,17 @@ impl Cells {
 
     /// The slots in the cells from one corner of a rectangle to the other, in no particular order.
     pub(super) fn between(&self, low: Cell, high: Cell) -> impl Iterator<Item = usize> + '_ {
-        let cells = (low.row..=high.row)
-            .flat_map(move |row| (low.column..=high.column).map(move |column| Cell::new(column, row)));
+        let cells = (low.row..=high.row).flat_map(move |row| {
+            (low.column..=high.column).map(move |column| Cell::new(column, row))
+        });
         cells.flat_map(|cell| self.slots_in(cell))
     }
 
     fn slots_in(&self, cell: Cell) -> impl Iterator<Item = usize> + '_ {
         let next = |slot: u32| (slot != NONE).then_some(slot as usize);
-        std::iter::successors(next(self.heads[self.grid.index(cell)]), move |&slot| next(self.links[slot].next))
+        std::iter::successors(next(self.heads[self.grid.index(cell)]), move |&slot| {
+            next(self.links[slot].next)
+        })
     }
 }
 
@@ -90,9 +107,12 @@ mod tests {
             let mut found: Vec<_> = cells.between(low, high).collect();
             found.sort_unstable();
             let inside = |cell: Cell| {
-                (low.column..=high.column).contains(&cell.column) && (low.row..=high.row).contains(&cell.row)
+                (low.column..=high.column).contains(&cell.column)
+                    && (low.row..=high.row).contains(&cell.row)
             };
-            let expected: Vec<_> = (0..plain.len()).filter(|&slot| plain[slot].is_some_and(inside)).collect();
+            let expected: Vec<_> = (0..plain.len())
+                .filter(|&slot| plain[slot].is_some_and(inside))
+                .collect();
             assert_eq!(found, expected, "step {step}");
         }
     }

@@ -1,7 +1,7 @@
 //! What the world says about a tick, in the order in which it happened.
 //!
-//! This is all that the network learns: it looks the rest up in the world. Everything takes effect at the horizon of its tick
-//! unless it has a time of its own.
+//! This is all that the network learns: it looks the rest up in the world. Everything takes effect
+//! at the horizon of its tick unless it has a time of its own.
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
@@ -34,15 +34,17 @@ pub enum Change {
         /// Where it is.
         to: Cell,
     },
-    /// Components of an object have another present or future. Once an object a tick, after all else that happened to it.
+    /// Components of an object have another present or future. Once an object a tick, after all
+    /// else that happened to it.
     Components {
         /// Which.
         object: ObjectId,
         /// Bit `n` is set when component `n` has changed.
         mask: u16,
     },
-    /// An object has another pose, and had none of its own at the tick before: it begins to stir. Said at its birth too. As long as
-    /// it goes on, [`World::posed`](super::World::posed) lists it and nothing is said here.
+    /// An object has another pose, and had none of its own at the tick before: it begins to stir.
+    /// Said at its birth too. As long as it goes on, [`World::posed`](super::World::posed) lists it
+    /// and nothing is said here.
     Stirred {
         /// Which.
         object: ObjectId,
@@ -52,7 +54,8 @@ pub enum Change {
         /// Which.
         object: ObjectId,
     },
-    /// An avatar has to do with an object, its target or its attacker: its player wants the freshest news of it.
+    /// An avatar has to do with an object, its target or its attacker: its player wants the
+    /// freshest news of it.
     Engaged {
         /// Whose player.
         viewer: ObjectId,

@@ -11,36 +11,42 @@ use super::World;
 pub struct Taken {
     /// Whose.
     pub player: PlayerId,
-    /// The player's samples up to this time, of the client's, take effect with this tick; none if no more do than before.
+    /// The player's samples up to this time, of the client's, take effect with this tick; none if
+    /// no more do than before.
     pub until: Option<GameTime>,
     /// Whether other controls are pressed than at the tick before.
     pub changed: bool,
 }
 
-/// The controls of the players, 0 to 31: what each means is up to the game. All of them panic when there is no such control.
+/// The controls of the players, 0 to 31: what each means is up to the game. All of them panic when
+/// there is no such control.
 ///
-/// They are those of the present tick from [`Game::input`](crate::logic::game::Game::input) on, and before that, in a
-/// command, those of the tick before.
+/// They are those of the present tick from [`Game::input`](crate::logic::game::Game::input) on, and
+/// before that, in a command, those of the tick before.
 impl World {
-    /// Whether a player holds a control, or has pressed it since the tick before, be it ever so shortly.
+    /// Whether a player holds a control, or has pressed it since the tick before, be it ever so
+    /// shortly.
     pub fn pressed(&self, player: PlayerId, control: u8) -> bool {
         self.strokes(player).pressed().down(control)
     }
 
-    /// Whether a player has pressed a control since the tick before. Each press is told once, in one tick.
+    /// Whether a player has pressed a control since the tick before. Each press is told once, in
+    /// one tick.
     pub fn just_pressed(&self, player: PlayerId, control: u8) -> bool {
         self.strokes(player).just_pressed().down(control)
     }
 
-    /// Whether a player has let go of a control since the tick before. Each time is told once, in one tick; after a tap that is the
-    /// same in which it was pressed.
+    /// Whether a player has let go of a control since the tick before. Each time is told once, in
+    /// one tick; after a tap that is the same in which it was pressed.
     pub fn just_released(&self, player: PlayerId, control: u8) -> bool {
         self.strokes(player).just_released().down(control)
     }
 
     /// All that became of a player's controls at this tick.
     pub fn strokes(&self, player: PlayerId) -> Strokes {
-        self.controls.get(&player).map_or_else(Strokes::default, |controls| *controls.strokes())
+        self.controls
+            .get(&player)
+            .map_or_else(Strokes::default, |controls| *controls.strokes())
     }
 }
 
@@ -68,14 +74,19 @@ impl World {
         self.controls.remove(&player);
     }
 
-    /// Takes what has arrived since the tick before. Appends for whom that makes a difference, in the order of the players.
+    /// Takes what has arrived since the tick before. Appends for whom that makes a difference, in
+    /// the order of the players.
     pub fn take_inputs(&mut self, taken: &mut Vec<Taken>) {
         for (&player, controls) in &mut self.controls {
             let before = controls.strokes().pressed();
             let until = controls.tick();
             let changed = controls.strokes().pressed() != before || !controls.strokes().is_quiet();
             if until.is_some() || changed {
-                taken.push(Taken { player, until, changed });
+                taken.push(Taken {
+                    player,
+                    until,
+                    changed,
+                });
             }
         }
     }

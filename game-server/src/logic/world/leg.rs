@@ -1,7 +1,8 @@
 //! The stretch of a path that an object is on, so that a tick need not search the path.
 //!
-//! A path goes in ([`Leg::at`]), a leg comes out that holds until its last point; in between each tick asks the leg alone. Invariant: what a
-//! leg says is what its path says, bit for bit. Cost: one interpolation.
+//! A path goes in ([`Leg::at`]), a leg comes out that holds until its last point; in between each
+//! tick asks the leg alone. Invariant: what a leg says is what its path says, bit for bit. Cost:
+//! one interpolation.
 
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -21,7 +22,10 @@ impl Leg {
         let from = tail.next()?;
         if from.0 > now {
             // Before its first point a path rests there.
-            return Some(Self { from: (now, Waypoint::walk(from.1.position)), to: from });
+            return Some(Self {
+                from: (now, Waypoint::walk(from.1.position)),
+                to: from,
+            });
         }
         tail.next().map(|to| Self { from, to })
     }
@@ -64,7 +68,13 @@ mod tests {
         let mut path = Timeline::new(8);
         for _ in 0..rng.usize(1..8) {
             let position = Position::on_ground(rng.f32() * 100.0, rng.f32() * 100.0);
-            path.insert(GameTime::from_millis(rng.u64(..3_000)), Waypoint { position, jump: rng.u8(..4) == 0 });
+            path.insert(
+                GameTime::from_millis(rng.u64(..3_000)),
+                Waypoint {
+                    position,
+                    jump: rng.u8(..4) == 0,
+                },
+            );
         }
         path
     }

@@ -1,7 +1,8 @@
 //! Bringing objects to where they are now: along their legs, onto another path, or to a pose.
 //!
-//! Invariants: an object has a leg exactly while its path goes on after now; who has one stands in the list of moving ones,
-//! once. Cost: per moving object and tick, one interpolation; a path is searched only where a leg ends.
+//! Invariants: an object has a leg exactly while its path goes on after now; who has one stands in
+//! the list of moving ones, once. Cost: per moving object and tick, one interpolation; a path is
+//! searched only where a leg ends.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::schema::Component;
@@ -23,7 +24,9 @@ impl World {
 
     /// Brings a moving object to `now`; whether it goes on moving.
     pub(super) fn advance(&mut self, id: ObjectId) -> bool {
-        let Some(slot) = self.objects.slot(id) else { return false };
+        let Some(slot) = self.objects.slot(id) else {
+            return false;
+        };
         match self.objects.legs[slot].and_then(|leg| leg.position(self.now)) {
             Some(position) => self.put(id, position),
             None => self.take_leg(id),
@@ -41,11 +44,14 @@ impl World {
         self.put(id, position);
     }
 
-    /// An object has another path. One that rests now stays in the list of moving ones until the next tick.
+    /// An object has another path. One that rests now stays in the list of moving ones until the
+    /// next tick.
     pub(super) fn path_changed(&mut self, id: ObjectId) {
         self.take_leg(id);
         let slot = slot_of(id);
-        if self.objects.legs[slot].is_some() && !std::mem::replace(&mut self.objects.listed[slot], true) {
+        if self.objects.legs[slot].is_some()
+            && !std::mem::replace(&mut self.objects.listed[slot], true)
+        {
             self.moving.push(id);
         }
     }
@@ -63,7 +69,11 @@ impl World {
             self.objects.cells[slot] = to;
             self.cells.remove(slot, from);
             self.cells.insert(slot, to);
-            self.changes.push(Change::ChangeCell { object: id, from, to });
+            self.changes.push(Change::ChangeCell {
+                object: id,
+                from,
+                to,
+            });
         }
     }
 }

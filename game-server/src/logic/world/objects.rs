@@ -1,12 +1,13 @@
 //! The objects of a world, found by id in one step.
 //!
-//! An id is a serial number (40 bits) and the slot where the object lies (24 bits). So ids are never used twice, a
-//! stale one finds nothing, and **their order is the order of birth**: whatever is sorted by id keeps its order when some other
-//! object comes or goes. A slot map's own keys don't give that, and with them a hidden object could shuffle what clients are told
-//! of visible ones.
+//! An id is a serial number (40 bits) and the slot where the object lies (24 bits). So ids are
+//! never used twice, a stale one finds nothing, and **their order is the order of birth**: whatever
+//! is sorted by id keeps its order when some other object comes or goes. A slot map's own keys
+//! don't give that, and with them a hidden object could shuffle what clients are told of visible
+//! ones.
 //!
-//! What a tick walks through lies in an array each, by slot; what only changes touch lies together in [`Object`]. Cost: an array
-//! access; slots of dead objects are used again.
+//! What a tick walks through lies in an array each, by slot; what only changes touch lies together
+//! in [`Object`]. Cost: an array access; slots of dead objects are used again.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +37,8 @@ pub(super) struct Object {
     pub(super) team: Option<u8>,
     /// As the schema lists them; the first is the path, or the pose.
     pub(super) components: Vec<Component>,
-    /// Components that changed in this tick; not 0 exactly if the object stands in the world's list of changed ones.
+    /// Components that changed in this tick; not 0 exactly if the object stands in the world's list
+    /// of changed ones.
     pub(super) dirty: u16,
     /// Components with more points ahead than one record carries.
     pub(super) crowded: u16,
@@ -44,7 +46,14 @@ pub(super) struct Object {
 
 impl Object {
     pub(super) fn new(kind: u8, components: Vec<Component>) -> Self {
-        Self { kind, owner: None, team: None, components, dirty: 0, crowded: 0 }
+        Self {
+            kind,
+            owner: None,
+            team: None,
+            components,
+            dirty: 0,
+            crowded: 0,
+        }
     }
 
     pub(super) fn path(&self) -> &Timeline<Waypoint> {
@@ -56,7 +65,13 @@ impl Object {
 }
 
 /// What [`Objects::to_save`] says, as it is read.
-pub(super) type SavedObjects = (Vec<ObjectId>, Vec<u32>, Vec<Option<Object>>, Vec<usize>, u64);
+pub(super) type SavedObjects = (
+    Vec<ObjectId>,
+    Vec<u32>,
+    Vec<Option<Object>>,
+    Vec<usize>,
+    u64,
+);
 
 /// See the module. All arrays by slot have the same length.
 #[derive(Debug, Default)]
@@ -131,14 +146,25 @@ impl Objects {
 
     /// All ids, oldest first. Cost: all objects, sorted.
     pub(super) fn ids(&self) -> Vec<ObjectId> {
-        let mut ids: Vec<_> = self.ids.iter().copied().filter(|&id| id != NOBODY).collect();
+        let mut ids: Vec<_> = self
+            .ids
+            .iter()
+            .copied()
+            .filter(|&id| id != NOBODY)
+            .collect();
         ids.sort_unstable();
         ids
     }
 
     /// What is saved of them: the rest follows from the components.
     pub(super) fn to_save(&self) -> impl Serialize + '_ {
-        (&self.ids, &self.pose_slots, &self.rest, &self.free, self.born)
+        (
+            &self.ids,
+            &self.pose_slots,
+            &self.rest,
+            &self.free,
+            self.born,
+        )
     }
 
     /// Objects as they were saved, each at the origin; nothing if they make no sense.
@@ -148,12 +174,18 @@ impl Objects {
         let is_empty = |slot: usize| ids.get(slot) == Some(&NOBODY);
         let is_right = |(slot, id): (usize, &ObjectId)| {
             let lives = rest.get(slot).is_some_and(Option::is_some);
-            if *id == NOBODY { !lives } else { lives && slot_of(*id) == slot && id.0 >> SLOT_BITS <= born }
+            if *id == NOBODY {
+                !lives
+            } else {
+                lives && slot_of(*id) == slot && id.0 >> SLOT_BITS <= born
+            }
         };
         let fits = slots <= MAX_OBJECTS && pose_slots.len() == slots && rest.len() == slots;
         let empty = ids.iter().filter(|id| **id == NOBODY).count();
         let freed: BTreeSet<usize> = free.iter().copied().collect();
-        let is_free = freed.len() == free.len() && free.len() == empty && freed.iter().all(|&slot| is_empty(slot));
+        let is_free = freed.len() == free.len()
+            && free.len() == empty
+            && freed.iter().all(|&slot| is_empty(slot));
         (fits && is_free && ids.iter().enumerate().all(is_right)).then(|| Self {
             positions: vec![Position::default(); slots],
             cells: vec![Cell::default(); slots],
@@ -175,7 +207,10 @@ impl Objects {
     /// A slot more.
     fn grow(&mut self) -> usize {
         let slot = self.ids.len();
-        assert!(slot < MAX_OBJECTS, "a world has at most {MAX_OBJECTS} objects");
+        assert!(
+            slot < MAX_OBJECTS,
+            "a world has at most {MAX_OBJECTS} objects"
+        );
         self.ids.push(NOBODY);
         self.positions.push(Position::default());
         self.cells.push(Cell::default());
@@ -214,8 +249,15 @@ mod tests {
         let ids: Vec<_> = (0..4).map(|_| insert(&mut objects)).collect();
         objects.remove(ids[1]);
         objects.remove(ids[0]);
-        let younger = [insert(&mut objects), insert(&mut objects), insert(&mut objects)];
-        assert_eq!(objects.ids(), [ids[2], ids[3], younger[0], younger[1], younger[2]]);
+        let younger = [
+            insert(&mut objects),
+            insert(&mut objects),
+            insert(&mut objects),
+        ];
+        assert_eq!(
+            objects.ids(),
+            [ids[2], ids[3], younger[0], younger[1], younger[2]]
+        );
     }
 
     #[test]
@@ -229,6 +271,10 @@ mod tests {
     }
 
     fn insert(objects: &mut Objects) -> ObjectId {
-        objects.insert(Object::new(0, Vec::new()), Position::default(), Cell::default())
+        objects.insert(
+            Object::new(0, Vec::new()),
+            Position::default(),
+            Cell::default(),
+        )
     }
 }

@@ -1,8 +1,9 @@
 //! An object's components: reading them, and giving them another present and future.
 //!
-//! Times are the game's: what changes, changes from a time on that is now or, for what was found out late in a tick (a hit
-//! between two horizons), after the horizon before. All that is stored lies on the wire's grid (positions, gauges, whole
-//! milliseconds), so that server and clients compute with the same bits.
+//! Times are the game's: what changes, changes from a time on that is now or, for what was found
+//! out late in a tick (a hit between two horizons), after the horizon before. All that is stored
+//! lies on the wire's grid (positions, gauges, whole milliseconds), so that server and clients
+//! compute with the same bits.
 
 use std::time::Duration;
 
@@ -14,9 +15,11 @@ use ambit_proto::timeline::{Gauge, Held, Sample, Timeline, Waypoint};
 
 use super::World;
 
-/// Points of a timeline at most: what can be commanded within the longest delay at the highest tick rate, twice.
+/// Points of a timeline at most: what can be commanded within the longest delay at the highest tick
+/// rate, twice.
 const POINTS: usize = 32;
-/// How far back timelines are kept: farther than any delay and any tick. What is older is forgotten at the next change.
+/// How far back timelines are kept: farther than any delay and any tick. What is older is forgotten
+/// at the next change.
 const HISTORY: Duration = Duration::from_secs(1);
 /// How long before it jumps an object is known to be where it was.
 const INSTANT: Duration = Duration::from_millis(1);
@@ -31,8 +34,8 @@ impl World {
         self.objects.positions[self.slot(object)]
     }
 
-    /// Where an object was or will be at `t`, as far as anybody knows now. One with a pose was where it was at the tick before, and will
-    /// be where it is.
+    /// Where an object was or will be at `t`, as far as anybody knows now. One with a pose was
+    /// where it was at the tick before, and will be where it is.
     pub fn position_at(&self, object: ObjectId, t: GameTime) -> Position {
         self.way(object).at(t).expect("a path has a point").position
     }
@@ -42,27 +45,39 @@ impl World {
         self.object(object).path()
     }
 
-    /// Gives an object another path from a time on: drops all points at or after `from`, and adds `points`. What lies
-    /// between its last point before and the first new one is a straight line, so the first new one says where it is at `from`.
+    /// Gives an object another path from a time on: drops all points at or after `from`, and adds
+    /// `points`. What lies between its last point before and the first new one is a straight line,
+    /// so the first new one says where it is at `from`.
     pub fn replace_path(
         &mut self,
         object: ObjectId,
         from: GameTime,
         points: impl IntoIterator<Item = (GameTime, Waypoint)>,
     ) {
-        let points = points.into_iter().map(|(time, point)| (whole(time), point.quantised()));
+        let points = points
+            .into_iter()
+            .map(|(time, point)| (whole(time), point.quantised()));
         self.path_mut(object).replace_from(whole(from), points);
         self.touch(object, 0);
         self.path_changed(object);
     }
 
-    /// Lets an object walk from where it is now, in a straight line at `speed_m_per_s`, to `target`. Returns when it gets there.
+    /// Lets an object walk from where it is now, in a straight line at `speed_m_per_s`, to
+    /// `target`. Returns when it gets there.
     pub fn walk_to(&mut self, object: ObjectId, target: Position, speed_m_per_s: f32) -> GameTime {
-        let (now, here, target) = (self.now(), self.position(object).quantised(), target.quantised());
+        let (now, here, target) = (
+            self.now(),
+            self.position(object).quantised(),
+            target.quantised(),
+        );
         let seconds = f64::from(here.distance(target)) / f64::from(speed_m_per_s);
         let arrival = whole(now + Duration::from_secs_f64(seconds));
         let start = (arrival > now).then_some((now, Waypoint::walk(here)));
-        self.replace_path(object, now, start.into_iter().chain([(arrival, Waypoint::walk(target))]));
+        self.replace_path(
+            object,
+            now,
+            start.into_iter().chain([(arrival, Waypoint::walk(target))]),
+        );
         arrival
     }
 
@@ -78,7 +93,11 @@ impl World {
         let now = self.now();
         let before = now.saturating_sub(INSTANT);
         let there = position_on(self.path(object), before);
-        self.replace_path(object, before, [(before, Waypoint::walk(there)), (now, Waypoint::jump(to))]);
+        self.replace_path(
+            object,
+            before,
+            [(before, Waypoint::walk(there)), (now, Waypoint::jump(to))],
+        );
     }
 
     fn path_mut(&mut self, object: ObjectId) -> &mut Timeline<Waypoint> {
@@ -114,11 +133,30 @@ impl World {
         }
     }
 
-    /// Sets a gauge from a time on: it goes on from `value`, brought within 0 and its maximum, by `rate` a second.
-    pub fn set_gauge(&mut self, object: ObjectId, index: u8, from: GameTime, value: f32, rate: f32) {
-        let Codec::Gauge { max } = *self.codec(object, index) else { panic!("component {index} is no gauge") };
+    /// Sets a gauge from a time on: it goes on from `value`, brought within 0 and its maximum, by
+    /// `rate` a second.
+    pub fn set_gauge(
+        &mut self,
+        object: ObjectId,
+        index: u8,
+        from: GameTime,
+        value: f32,
+        rate: f32,
+    ) {
+        let Codec::Gauge { max } = *self.codec(object, index) else {
+            panic!("component {index} is no gauge")
+        };
         match self.component_mut(object, index) {
-            Component::Gauge(gauge) => set(gauge, from, Gauge { value: value.clamp(0.0, max), rate, max }.quantised()),
+            Component::Gauge(gauge) => set(
+                gauge,
+                from,
+                Gauge {
+                    value: value.clamp(0.0, max),
+                    rate,
+                    max,
+                }
+                .quantised(),
+            ),
             other => panic!("component {index} is a gauge, not {other:?}"),
         }
         self.touch(object, index);
@@ -156,7 +194,9 @@ impl World {
 
     /// Sets a number, brought into its range.
     pub fn set_number(&mut self, object: ObjectId, index: u8, value: i64) {
-        let Codec::Number { min, max } = *self.codec(object, index) else { panic!("component {index} is no number") };
+        let Codec::Number { min, max } = *self.codec(object, index) else {
+            panic!("component {index} is no number")
+        };
         *self.component_mut(object, index) = Component::Number(value.clamp(min, max));
         self.touch(object, index);
     }
@@ -171,7 +211,9 @@ impl World {
 
     /// Sets a text, cut to its length.
     pub fn set_text(&mut self, object: ObjectId, index: u8, value: &str) {
-        let Codec::Text { max_bytes } = *self.codec(object, index) else { panic!("component {index} is no text") };
+        let Codec::Text { max_bytes } = *self.codec(object, index) else {
+            panic!("component {index} is no text")
+        };
         let end = value.floor_char_boundary(max_bytes as usize);
         *self.component_mut(object, index) = Component::Text(value[..end].to_owned());
         self.touch(object, index);

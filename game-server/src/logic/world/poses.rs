@@ -1,15 +1,19 @@
 //! Poses: where the objects are that nobody can foretell.
 //!
-//! A game sets a pose at a tick ([`World::set_pose`]); position, cell and trace follow from it. Each pose has a dense slot
-//! ([`World::pose_slot`]), and what a tick walks through lies in arrays by that slot.
+//! A game sets a pose at a tick ([`World::set_pose`]); position, cell and trace follow from it.
+//! Each pose has a dense slot ([`World::pose_slot`]), and what a tick walks through lies in arrays
+//! by that slot.
 //!
 //! Invariants:
-//! 1. A pose holds from the horizon of its tick on, and fits its kind's format; the object's position is the pose's.
-//! 2. [`World::posed`] lists each object whose pose was set to another one in this tick, once, in the order of their
-//!    first change; [`Change::Stirred`] says which of those had none at the tick before.
+//! 1. A pose holds from the horizon of its tick on, and fits its kind's format; the object's
+//!    position is the pose's.
+//! 2. [`World::posed`] lists each object whose pose was set to another one in this tick, once, in
+//!    the order of their first change; [`Change::Stirred`] says which of those had none at the tick
+//!    before.
 //! 3. To set a pose to what it is already is no change. To be born is one.
 //!
-//! Units: metres, radians, metres a second. Cost: a few array accesses; nothing is allocated for a change.
+//! Units: metres, radians, metres a second. Cost: a few array accesses; nothing is allocated for a
+//! change.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::pose::{Pose, PoseFormat};
@@ -23,28 +27,48 @@ use crate::logic::contact::Way;
 
 /// Setting and reading poses.
 impl World {
-    /// Puts an object that turns about z to where it is from now on, with a heading (from x towards y) and a speed along it.
+    /// Puts an object that turns about z to where it is from now on, with a heading (from x towards
+    /// y) and a speed along it.
     ///
     /// # Panics
     /// When it has no pose, or a number is not finite, as for the others: a mistake of the game's.
-    pub fn set_pose(&mut self, object: ObjectId, position: Position, yaw_rad: f32, speed_m_per_s: f32) {
-        let pose = self.pose_format(object).pose(position, yaw_rad, speed_m_per_s);
+    pub fn set_pose(
+        &mut self,
+        object: ObjectId,
+        position: Position,
+        yaw_rad: f32,
+        speed_m_per_s: f32,
+    ) {
+        let pose = self
+            .pose_format(object)
+            .pose(position, yaw_rad, speed_m_per_s);
         self.replace_pose(object, pose);
     }
 
-    /// Puts an object that turns freely to where it is from now on, with a unit quaternion (x, y, z, w) and the game's own flag.
-    pub fn set_free_pose(&mut self, object: ObjectId, position: Position, quaternion: [f32; 4], flag: bool) {
+    /// Puts an object that turns freely to where it is from now on, with a unit quaternion (x, y,
+    /// z, w) and the game's own flag.
+    pub fn set_free_pose(
+        &mut self,
+        object: ObjectId,
+        position: Position,
+        quaternion: [f32; 4],
+        flag: bool,
+    ) {
         let pose = self.pose_format(object).free(position, quaternion);
         self.replace_pose(object, Pose { flag, ..pose });
     }
 
-    /// Puts an object somewhere else, now and in no time, whatever says where it is: it stands there.
+    /// Puts an object somewhere else, now and in no time, whatever says where it is: it stands
+    /// there.
     pub fn put_at(&mut self, object: ObjectId, to: Position) {
         if !self.has_pose(object) {
             return self.teleport(object, to);
         }
         let there = self.pose_format(object).pose(to, 0.0, 0.0);
-        let pose = Pose { at: there.at, ..self.pose(object) };
+        let pose = Pose {
+            at: there.at,
+            ..self.pose(object)
+        };
         self.replace_pose(object, pose);
     }
 
@@ -79,25 +103,31 @@ impl World {
         self.pose_slot_of(object).is_some()
     }
 
-    /// The number of an object's pose, to keep arrays by: less than there ever were poses at once, the object's own as long as
-    /// it lives, and after that another one's.
+    /// The number of an object's pose, to keep arrays by: less than there ever were poses at once,
+    /// the object's own as long as it lives, and after that another one's.
     pub fn pose_slot(&self, object: ObjectId) -> u32 {
-        self.pose_slot_of(object).unwrap_or_else(|| panic!("the object {object} has no pose, or is gone"))
+        self.pose_slot_of(object)
+            .unwrap_or_else(|| panic!("the object {object} has no pose, or is gone"))
     }
 
-    /// The objects whose pose was set to another one in this tick, the newly born included, each once. Once the tick is
-    /// finished, all of them live.
+    /// The objects whose pose was set to another one in this tick, the newly born included, each
+    /// once. Once the tick is finished, all of them live.
     pub fn posed(&self) -> &[ObjectId] {
         &self.poses.posed
     }
 
-    /// How an object moves, to ask for contacts: its path; with a pose, the straight line from where it was at the tick before
-    /// to where it is.
+    /// How an object moves, to ask for contacts: its path; with a pose, the straight line from
+    /// where it was at the tick before to where it is.
     pub fn way(&self, object: ObjectId) -> Way<'_> {
-        let Some(slot) = self.pose_slot_of(object) else { return Way::Path(self.path(object)) };
+        let Some(slot) = self.pose_slot_of(object) else {
+            return Way::Path(self.path(object));
+        };
         let here = self.position(object);
         let before = self.poses.before(slot).unwrap_or(here);
-        Way::Straight { from: (self.before, before), to: (self.now, here) }
+        Way::Straight {
+            from: (self.before, before),
+            to: (self.now, here),
+        }
     }
 }
 
@@ -111,13 +141,17 @@ impl World {
 
     /// The grid of a kind's poses; what has spawned fits its kind.
     pub(super) fn pose_format_of(&self, kind: u8) -> PoseFormat {
-        *self.schema.kinds[usize::from(kind)].pose_format().expect("who has a pose is of a kind that has one")
+        *self.schema.kinds[usize::from(kind)]
+            .pose_format()
+            .expect("who has a pose is of a kind that has one")
     }
 
     /// A newborn object has a pose, if component 0 is one.
     pub(super) fn begin_pose(&mut self, object: ObjectId) {
         let newborn = self.object(object);
-        let Component::Pose(pose) = newborn.components[0] else { return };
+        let Component::Pose(pose) = newborn.components[0] else {
+            return;
+        };
         let format = self.pose_format_of(newborn.kind);
         let here = self.objects.positions[slot_of(object)];
         self.objects.pose_slots[slot_of(object)] = self.poses.insert(object, format, pose, here);
@@ -180,7 +214,13 @@ impl Poses {
     }
 
     /// An object says what its saved pose is; `false` if it has no place.
-    pub(super) fn refill(&mut self, slot: u32, format: PoseFormat, pose: Pose, here: Position) -> bool {
+    pub(super) fn refill(
+        &mut self,
+        slot: u32,
+        format: PoseFormat,
+        pose: Pose,
+        here: Position,
+    ) -> bool {
         let index = slot as usize;
         if index >= self.current.len() {
             return false;
@@ -192,7 +232,10 @@ impl Poses {
     /// Whether these slots and the free ones are all there are, each once.
     pub(super) fn are_all(&self, taken: impl Iterator<Item = u32>) -> bool {
         let mut seen = vec![false; self.formats.len()];
-        let mut is_new = |slot: u32| seen.get_mut(slot as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let mut is_new = |slot: u32| {
+            seen.get_mut(slot as usize)
+                .is_some_and(|seen| !std::mem::replace(seen, true))
+        };
         let each_once = taken.chain(self.free.iter().copied()).all(&mut is_new);
         each_once && seen.iter().all(|seen| *seen)
     }
@@ -249,7 +292,11 @@ impl Poses {
         }
         self.before[index] = here;
         self.posed.push(object);
-        if last + 1 == self.tick { News::GoesOn } else { News::Stirs }
+        if last + 1 == self.tick {
+            News::GoesOn
+        } else {
+            News::Stirs
+        }
     }
 
     /// Where the object was at the tick before, if its pose has changed since.

@@ -1,8 +1,10 @@
 //! A world as bytes, and back.
 //!
-//! Between two ticks a world is its objects, the controls, the dice and the time; where the objects are, and how they are found, follows from
-//! that. What stands around (`statics`) is what the start of the game has put up, and is not saved. A world that was restored goes on
-//! like the one that was saved, bit for bit; whoever has followed that one is told of everything anew ([`Change::Spawned`]).
+//! Between two ticks a world is its objects, the controls, the dice and the time; where the objects
+//! are, and how they are found, follows from that. What stands around (`statics`) is what the start
+//! of the game has put up, and is not saved. A world that was restored goes on like the one that
+//! was saved, bit for bit; whoever has followed that one is told of everything anew
+//! ([`Change::Spawned`]).
 
 use std::collections::BTreeMap;
 
@@ -33,11 +35,18 @@ impl World {
         let (now, before, dice): (GameTime, GameTime, u64) = saved::take(bytes)?;
         let objects: SavedObjects = saved::take(bytes)?;
         let poses: SavedPoses = saved::take(bytes)?;
-        let (controls, moving, crowded): (BTreeMap<PlayerId, Controls>, Vec<ObjectId>, Vec<ObjectId>) =
-            saved::take(bytes)?;
+        let (controls, moving, crowded): (
+            BTreeMap<PlayerId, Controls>,
+            Vec<ObjectId>,
+            Vec<ObjectId>,
+        ) = saved::take(bytes)?;
         (self.now, self.before, self.rng) = (now, before, Rng::with_seed(dice));
         self.objects = Objects::from_saved(objects).ok_or(BadState::Malformed)?;
-        let any_format = self.schema.kinds.iter().find_map(|kind| kind.pose_format().copied());
+        let any_format = self
+            .schema
+            .kinds
+            .iter()
+            .find_map(|kind| kind.pose_format().copied());
         self.poses = Poses::from_saved(poses, any_format.unwrap_or(NO_FORMAT));
         (self.controls, self.moving, self.crowded) = (controls, moving, crowded);
         self.cells = Cells::new(self.grid);
@@ -47,13 +56,21 @@ impl World {
         for id in self.objects.ids() {
             self.take_place(id).ok_or(BadState::Malformed)?;
         }
-        let posed = self.objects.pose_slots.iter().copied().zip(self.objects.alive());
-        let posed = posed.filter(|&(pose, lives)| lives && pose != NO_POSE).map(|(pose, _)| pose);
+        let posed = self
+            .objects
+            .pose_slots
+            .iter()
+            .copied()
+            .zip(self.objects.alive());
+        let posed = posed
+            .filter(|&(pose, lives)| lives && pose != NO_POSE)
+            .map(|(pose, _)| pose);
         if !self.poses.are_all(posed) {
             return Err(BadState::Malformed);
         }
         for index in 0..self.moving.len() {
-            self.set_out_again(self.moving[index]).ok_or(BadState::Malformed)?;
+            self.set_out_again(self.moving[index])
+                .ok_or(BadState::Malformed)?;
         }
         Ok(())
     }
@@ -65,10 +82,17 @@ impl World {
         let specs = &self.schema.kind(kind)?.components;
         let fit = specs.len() == object.components.len();
         let told = object.components.iter().zip(specs);
-        if !fit || !told.clone().all(|(component, spec)| component.fits(&spec.codec) && !parts::is_blank(component)) {
+        if !fit
+            || !told
+                .clone()
+                .all(|(component, spec)| component.fits(&spec.codec) && !parts::is_blank(component))
+        {
             return None;
         }
-        let (owned, first) = (object.owner.is_some() || object.team.is_some(), object.components.first()?.clone());
+        let (owned, first) = (
+            object.owner.is_some() || object.team.is_some(),
+            object.components.first()?.clone(),
+        );
         if !matches!(first, Component::Pose(_) | Component::Path(_)) {
             return None;
         }
@@ -78,7 +102,11 @@ impl World {
         self.cells.insert(slot, cell);
         self.changes.push(Change::Spawned { object: id, cell });
         let number = self.grid.number(cell);
-        self.trace.say(self.now, id, || Truth::Spawned { kind, position, cell: number });
+        self.trace.say(self.now, id, || Truth::Spawned {
+            kind,
+            position,
+            cell: number,
+        });
         let pose_slot = self.objects.pose_slots[slot];
         match first {
             Component::Pose(pose) => {
@@ -97,11 +125,16 @@ impl World {
         Some(())
     }
 
-    /// An object of the list of moving ones is on its path again; nothing if it has none, or stands there twice.
+    /// An object of the list of moving ones is on its path again; nothing if it has none, or stands
+    /// there twice.
     fn set_out_again(&mut self, id: ObjectId) -> Option<()> {
         // Who has gone since the list was last walked through stands in it still.
-        let Some(object) = self.objects.get(id) else { return Some(()) };
-        let Component::Path(path) = &object.components[0] else { return None };
+        let Some(object) = self.objects.get(id) else {
+            return Some(());
+        };
+        let Component::Path(path) = &object.components[0] else {
+            return None;
+        };
         let leg = Leg::at(path, self.now);
         let slot = slot_of(id);
         self.objects.legs[slot] = leg;
@@ -110,4 +143,8 @@ impl World {
 }
 
 /// Of a world whose kinds have no poses: never asked.
-const NO_FORMAT: PoseFormat = PoseFormat { per_metre: 1, turn: ambit_proto::pose::Turning::Fixed, motion: None };
+const NO_FORMAT: PoseFormat = PoseFormat {
+    per_metre: 1,
+    turn: ambit_proto::pose::Turning::Fixed,
+    motion: None,
+};

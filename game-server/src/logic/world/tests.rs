@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ambit_proto::cell::Cell;
 use ambit_proto::ids::{ObjectId, PlayerId};
-use ambit_proto::schema::{Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, Schema};
+use ambit_proto::schema::{
+    Codec, Component, ComponentSpec, EventKind, FieldSpec, FieldType, Kind, Schema,
+};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use ambit_proto::timeline::Waypoint;
@@ -30,9 +32,16 @@ fn what_walks_over_a_border_changes_cell_once_and_at_the_right_tick() {
     for tick in 1..=100 {
         world.begin_tick(ms(tick * 50));
         let cell = world.cell(orc);
-        assert_eq!(cell, world.grid().cell_at(world.path(orc).at(world.now()).unwrap().position));
+        assert_eq!(
+            cell,
+            world
+                .grid()
+                .cell_at(world.path(orc).at(world.now()).unwrap().position)
+        );
         for change in changes(&mut world) {
-            let Change::ChangeCell { object, from, to } = change else { panic!("{change:?}") };
+            let Change::ChangeCell { object, from, to } = change else {
+                panic!("{change:?}")
+            };
             assert_eq!((object, to), (orc, cell));
             crossings.push((tick, from.column, to.column));
         }
@@ -62,8 +71,19 @@ fn a_new_destination_starts_where_the_object_is_now() {
     assert_eq!(world.walk_to(orc, at(20.0, 10.0), 5.0), ms(2_000));
     world.begin_tick(ms(1_000));
     assert_eq!(world.walk_to(orc, at(15.0, 15.0), 5.0), ms(2_000));
-    let points: Vec<_> = world.path(orc).points().map(|(time, point)| (time.millis(), point.position)).collect();
-    assert_eq!(points, [(0, at(10.0, 10.0)), (1_000, at(15.0, 10.0)), (2_000, at(15.0, 15.0))]);
+    let points: Vec<_> = world
+        .path(orc)
+        .points()
+        .map(|(time, point)| (time.millis(), point.position))
+        .collect();
+    assert_eq!(
+        points,
+        [
+            (0, at(10.0, 10.0)),
+            (1_000, at(15.0, 10.0)),
+            (2_000, at(15.0, 15.0))
+        ]
+    );
     assert_eq!(world.position_at(orc, ms(500)), at(12.5, 10.0));
     assert_eq!(world.position_at(orc, ms(9_000)), at(15.0, 15.0));
 }
@@ -90,7 +110,14 @@ fn a_teleport_takes_no_time_and_leaves_the_way_before_it_as_it_was() {
     assert!(world.position_at(orc, ms(1_999)).distance(at(20.0, 10.0)) < 0.01);
     assert_eq!(world.position_at(orc, ms(5_000)), at(50.0, 50.0));
     let last = changes(&mut world).pop().unwrap();
-    assert_eq!(last, Change::ChangeCell { object: orc, from: Cell::new(2, 1), to: Cell::new(5, 5) });
+    assert_eq!(
+        last,
+        Change::ChangeCell {
+            object: orc,
+            from: Cell::new(2, 1),
+            to: Cell::new(5, 5)
+        }
+    );
 }
 
 #[test]
@@ -114,9 +141,18 @@ fn all_that_is_stored_lies_on_the_wire_s_grid() {
         world.begin_tick(GameTime::from_micros(tick * 16_667));
         assert_eq!(world.now(), world.now().whole_millis());
         world.walk_to(orc, at(rng.f32() * 100.0, rng.f32() * 100.0), 5.0);
-        world.set_gauge(orc, HEALTH, world.now(), rng.f32() * 120.0 - 10.0, rng.f32());
+        world.set_gauge(
+            orc,
+            HEALTH,
+            world.now(),
+            rng.f32() * 120.0 - 10.0,
+            rng.f32(),
+        );
         for (time, point) in world.path(orc).points() {
-            assert_eq!((time, point.position), (time.whole_millis(), point.position.quantised()));
+            assert_eq!(
+                (time, point.position),
+                (time.whole_millis(), point.position.quantised())
+            );
         }
         let gauge = world.gauge(orc, HEALTH);
         assert_eq!(gauge, gauge.quantised());
@@ -151,7 +187,10 @@ fn other_components_hold_what_they_are_given_within_their_range() {
     let mut world = world();
     let orc = orc(&mut world, at(10.0, 10.0));
     world.set_flag(orc, AWAKE, ms(100), false);
-    assert_eq!((world.flag(orc, AWAKE), world.flag_at(orc, AWAKE, ms(100))), (true, false));
+    assert_eq!(
+        (world.flag(orc, AWAKE), world.flag_at(orc, AWAKE, ms(100))),
+        (true, false)
+    );
     world.set_number(orc, LEVEL, 1_000);
     assert_eq!(world.number(orc, LEVEL), 9);
     world.set_text(orc, NAME, "ööööö");
@@ -161,7 +200,10 @@ fn other_components_hold_what_they_are_given_within_their_range() {
 #[test]
 fn what_changed_is_said_once_an_object_and_tick_and_in_the_order_of_the_first_change() {
     let mut world = world();
-    let (orc, elf) = (orc(&mut world, at(10.0, 10.0)), orc(&mut world, at(20.0, 10.0)));
+    let (orc, elf) = (
+        orc(&mut world, at(10.0, 10.0)),
+        orc(&mut world, at(20.0, 10.0)),
+    );
     changes(&mut world);
     world.begin_tick(ms(50));
     world.set_number(elf, LEVEL, 2);
@@ -170,7 +212,10 @@ fn what_changed_is_said_once_an_object_and_tick_and_in_the_order_of_the_first_ch
     assert!(changes(&mut world).is_empty());
     world.finish_tick();
     let said = [(elf, 1 << LEVEL | 1 << NAME), (orc, 1 << HEALTH)];
-    assert_eq!(changes(&mut world), said.map(|(object, mask)| Change::Components { object, mask }));
+    assert_eq!(
+        changes(&mut world),
+        said.map(|(object, mask)| Change::Components { object, mask })
+    );
     world.begin_tick(ms(100));
     world.finish_tick();
     assert!(changes(&mut world).is_empty());
@@ -183,19 +228,31 @@ fn what_is_too_much_for_one_record_is_said_again_until_all_of_it_is_said() {
     let now = ms(10_000);
     world.begin_tick(now);
     changes(&mut world);
-    let points = (0..20).map(|n| (now + Duration::from_millis(n * 100), Waypoint::walk(at(n as f32, 10.0))));
+    let points = (0..20).map(|n| {
+        (
+            now + Duration::from_millis(n * 100),
+            Waypoint::walk(at(n as f32, 10.0)),
+        )
+    });
     world.replace_path(orc, now, points);
     let mut last_said = 0;
     for tick in 1..100 {
         world.finish_tick();
-        if changes(&mut world).iter().any(|change| matches!(change, Change::Components { .. })) {
+        if changes(&mut world)
+            .iter()
+            .any(|change| matches!(change, Change::Components { .. }))
+        {
             last_said = tick;
         }
         world.begin_tick(now + Duration::from_millis(tick * 50));
     }
     let clock = |tick: u64| world.position_at(orc, now + Duration::from_millis((tick - 1) * 50));
     // It fits once the clients' clock, three ticks behind, has passed all but the last points.
-    assert!((5..30).contains(&last_said), "{last_said} {:?}", clock(last_said));
+    assert!(
+        (5..30).contains(&last_said),
+        "{last_said} {:?}",
+        clock(last_said)
+    );
 }
 
 #[test]
@@ -218,7 +275,8 @@ fn a_search_finds_what_is_there_now_in_the_order_of_birth() {
         world.teleport(jumper, somewhere(&mut rng));
         let (centre, radius) = (somewhere(&mut rng), rng.f32() * 40.0);
         world.within(centre, radius, &mut found);
-        let near = |&object: &ObjectId| world.position_at(object, world.now()).distance(centre) <= radius;
+        let near =
+            |&object: &ObjectId| world.position_at(object, world.now()).distance(centre) <= radius;
         let mut expected: Vec<_> = all.iter().copied().filter(near).collect();
         expected.sort_unstable();
         assert_eq!(found, expected, "tick {tick}");
@@ -236,8 +294,20 @@ fn births_and_deaths_are_said_in_order() {
     world.despawn(orc);
     assert!(!world.contains(orc));
     world.finish_tick();
-    let born = Change::Spawned { object: orc, cell: Cell::new(2, 1) };
-    assert_eq!(changes(&mut world), [born, Change::Despawned { object: orc, at: ms(20) }]);
+    let born = Change::Spawned {
+        object: orc,
+        cell: Cell::new(2, 1),
+    };
+    assert_eq!(
+        changes(&mut world),
+        [
+            born,
+            Change::Despawned {
+                object: orc,
+                at: ms(20)
+            }
+        ]
+    );
     assert!(world.is_empty());
 }
 
@@ -250,7 +320,13 @@ fn dice_for_one_purpose_do_not_depend_on_those_for_another() {
     assert_eq!(throws(world.rng_for(1, 2)), before);
     assert_ne!(throws(world.rng_for(2, 1)), before);
     assert_ne!(throws(world.rng_for(1, 3)), before);
-    let other = World::new(&RoomConfig { seed: 1, ..RoomConfig::default() }, schema());
+    let other = World::new(
+        &RoomConfig {
+            seed: 1,
+            ..RoomConfig::default()
+        },
+        schema(),
+    );
     assert_ne!(throws(other.rng_for(1, 2)), before);
 }
 
@@ -261,12 +337,18 @@ fn what_some_objects_are_said_to_do_does_not_depend_on_others() {
         let mut rng = fastrand::Rng::with_seed(8);
         let mut ghost_rng = fastrand::Rng::with_seed(9);
         let ghost = with_ghost.then(|| orc(&mut world, at(50.0, 50.0)));
-        let mut orcs: Vec<_> = (0..20).map(|n| orc(&mut world, at(n as f32 * 5.0, 50.0))).collect();
+        let mut orcs: Vec<_> = (0..20)
+            .map(|n| orc(&mut world, at(n as f32 * 5.0, 50.0)))
+            .collect();
         let mut told = Vec::new();
         for tick in 1..300 {
             world.begin_tick(ms(tick * 50));
             if let Some(ghost) = ghost {
-                world.walk_to(ghost, at(ghost_rng.f32() * 100.0, ghost_rng.f32() * 100.0), 5.0);
+                world.walk_to(
+                    ghost,
+                    at(ghost_rng.f32() * 100.0, ghost_rng.f32() * 100.0),
+                    5.0,
+                );
             }
             let walker = rng.usize(..orcs.len());
             world.walk_to(orcs[walker], at(rng.f32() * 100.0, rng.f32() * 100.0), 5.0);
@@ -285,9 +367,18 @@ fn what_some_objects_are_said_to_do_does_not_depend_on_others() {
             // Ids differ between the runs; their order and the cells must not.
             let rank = |object: ObjectId| orcs.iter().filter(|&&other| other < object).count();
             let is_orc = |object: &ObjectId| orcs.contains(object);
-            told.push((tick, found.into_iter().filter(is_orc).map(rank).collect::<Vec<_>>(), String::new()));
-            for change in
-                changes(&mut world).into_iter().filter(|change| change.object().is_some_and(|object| is_orc(&object)))
+            told.push((
+                tick,
+                found
+                    .into_iter()
+                    .filter(is_orc)
+                    .map(rank)
+                    .collect::<Vec<_>>(),
+                String::new(),
+            ));
+            for change in changes(&mut world)
+                .into_iter()
+                .filter(|change| change.object().is_some_and(|object| is_orc(&object)))
             {
                 let text = match change {
                     Change::ChangeCell { from, to, .. } => format!("{from:?} {to:?}"),
@@ -322,7 +413,13 @@ fn the_same_seed_and_calls_give_the_same_changes() {
 
 #[test]
 fn the_trace_tells_what_really_happened_when_somebody_wants_it() {
-    let mut world = World::new(&RoomConfig { trace: true, ..config() }, schema());
+    let mut world = World::new(
+        &RoomConfig {
+            trace: true,
+            ..config()
+        },
+        schema(),
+    );
     world.begin_tick(ms(50));
     let orc = orc(&mut world, at(5.0, 5.0));
     world.trace_join(PlayerId(3), orc, "ann");
@@ -340,15 +437,46 @@ fn the_trace_tells_what_really_happened_when_somebody_wants_it() {
     let mut lines = Vec::new();
     world.drain_trace(&mut lines);
     let expected = [
-        (50, Truth::Spawned { kind: ORC, position: at(5.0, 5.0), cell: 1 }),
-        (50, Truth::Joined { player: PlayerId(3), name: "ann".into() }),
+        (
+            50,
+            Truth::Spawned {
+                kind: ORC,
+                position: at(5.0, 5.0),
+                cell: 1,
+            },
+        ),
+        (
+            50,
+            Truth::Joined {
+                player: PlayerId(3),
+                name: "ann".into(),
+            },
+        ),
         (100, Truth::Hidden),
         (100, Truth::Revealed),
-        (100, Truth::Moved { position: at(23.0, 12.0), cell: 13 }),
-        (150, Truth::Left { player: PlayerId(3) }),
+        (
+            100,
+            Truth::Moved {
+                position: at(23.0, 12.0),
+                cell: 13,
+            },
+        ),
+        (
+            150,
+            Truth::Left {
+                player: PlayerId(3),
+            },
+        ),
         (150, Truth::Despawned),
     ];
-    assert_eq!(lines, expected.map(|(at, what)| TraceLine { at: ms(at), object: orc, what }));
+    assert_eq!(
+        lines,
+        expected.map(|(at, what)| TraceLine {
+            at: ms(at),
+            object: orc,
+            what
+        })
+    );
 }
 
 #[test]
@@ -368,7 +496,12 @@ fn an_event_is_passed_on_as_it_is() {
     let orc = orc(&mut world, at(5.0, 5.0));
     changes(&mut world);
     world.emit(0, orc, ms(7), vec![EventField::Object(orc)]);
-    let event = Change::Event { kind: 0, about: orc, effect: ms(7), fields: vec![EventField::Object(orc)] };
+    let event = Change::Event {
+        kind: 0,
+        about: orc,
+        effect: ms(7),
+        fields: vec![EventField::Object(orc)],
+    };
     assert_eq!(changes(&mut world), [event]);
 }
 
@@ -391,10 +524,17 @@ fn schema() -> Schema {
     ];
     Schema {
         game: "test".into(),
-        kinds: vec![Kind { name: "orc".into(), components, ..Kind::default() }],
+        kinds: vec![Kind {
+            name: "orc".into(),
+            components,
+            ..Kind::default()
+        }],
         events: vec![EventKind {
             name: "growl".into(),
-            fields: vec![FieldSpec { name: "who".into(), ty: FieldType::Object }],
+            fields: vec![FieldSpec {
+                name: "who".into(),
+                ty: FieldType::Object,
+            }],
         }],
         spells: Vec::new(),
     }
@@ -402,7 +542,11 @@ fn schema() -> Schema {
 
 /// 100 x 100 m in cells of 10 m.
 fn config() -> RoomConfig {
-    RoomConfig { width: 100.0, height: 100.0, ..RoomConfig::default() }
+    RoomConfig {
+        width: 100.0,
+        height: 100.0,
+        ..RoomConfig::default()
+    }
 }
 
 fn world() -> World {

@@ -1,7 +1,8 @@
 //! The ground truth of a tick, for people and for checks from outside.
 //!
-//! Lines are written only when the room's configuration asks for them; they say all, hidden things included, and never
-//! reach a client. A shell turns them into JSON. Cost: one line for each object that moved.
+//! Lines are written only when the room's configuration asks for them; they say all, hidden things
+//! included, and never reach a client. A shell turns them into JSON. Cost: one line for each object
+//! that moved.
 
 use ambit_proto::ids::{ObjectId, PlayerId};
 use ambit_proto::space::Position;
@@ -62,19 +63,27 @@ pub enum Truth {
 pub(super) struct Trace {
     wanted: bool,
     lines: Vec<TraceLine>,
-    /// Objects that are somewhere else than at the tick before; an object may stand here more than once.
+    /// Objects that are somewhere else than at the tick before; an object may stand here more than
+    /// once.
     moved: Vec<ObjectId>,
 }
 
 impl Trace {
     pub(super) fn new(wanted: bool) -> Self {
-        Self { wanted, ..Self::default() }
+        Self {
+            wanted,
+            ..Self::default()
+        }
     }
 
     /// `what` is made only if somebody wants it.
     pub(super) fn say(&mut self, at: GameTime, object: ObjectId, what: impl FnOnce() -> Truth) {
         if self.wanted {
-            self.lines.push(TraceLine { at, object, what: what() });
+            self.lines.push(TraceLine {
+                at,
+                object,
+                what: what(),
+            });
         }
     }
 
@@ -84,7 +93,8 @@ impl Trace {
         }
     }
 
-    /// The objects that moved, each once, in the order of their ids. To be given back with `recycle`.
+    /// The objects that moved, each once, in the order of their ids. To be given back with
+    /// `recycle`.
     pub(super) fn take_moved(&mut self) -> Vec<ObjectId> {
         let mut moved = std::mem::take(&mut self.moved);
         moved.sort_unstable();

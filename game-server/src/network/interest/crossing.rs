@@ -1,39 +1,50 @@
 //! How far one has to walk to make the server say `Leave` and `Enter` again.
 //!
-//! With cells alone, centimetres: the viewer steps between cells 0 and 1 while the object steps between 3 and 2, and
-//! their distance in cells runs 3, 2, 1, 2, 3. So a viewer's home cell moves only once its avatar is a margin beyond
-//! the border (`Grid::home`), column and row each for itself. The object's cell has no margin: the ring takes care of
-//! it.
+//! With cells alone, centimetres: the viewer steps between cells 0 and 1 while the object steps
+//! between 3 and 2, and their distance in cells runs 3, 2, 1, 2, 3. So a viewer's home cell moves
+//! only once its avatar is a margin beyond the border (`Grid::home`), column and row each for
+//! itself. The object's cell has no margin: the ring takes care of it.
 //!
-//! Claim. Let the cells be c metres wide, the margin m, and the outer zone wider than the inner one. A pair that has
-//! gone through n cycles of `Leave` and `Enter` has travelled at least (n - 1) min(4m, c) metres, viewer and object
-//! together, |dx| and |dy| added up. As the crow flies that may be shorter by the square root of 2, since a diagonal
-//! counts on both axes: 4 m and 2.83 m with cells of 10 m and a margin of 1 m. Both are the best possible.
+//! Claim. Let the cells be c metres wide, the margin m, and the outer zone wider than the inner
+//! one. A pair that has gone through n cycles of `Leave` and `Enter` has travelled at least (n - 1)
+//! min(4m, c) metres, viewer and object together, |dx| and |dy| added up. As the crow flies that
+//! may be shorter by the square root of 2, since a diagonal counts on both axes: 4 m and 2.83 m
+//! with cells of 10 m and a margin of 1 m. Both are the best possible.
 //!
-//! Proof. A pair is as far apart as it is on the worse axis. A cycle is charged to an axis on which it left: there the
-//! distance has swung from `inner` or less to `inner` + 2 or more, and swings back before the next `Enter`.
-//! - In a swing of 2 the object provides at most 1, unless it walks through a whole cell: c metres. Otherwise the home
-//!   provides a step in the direction of the swing.
-//! - Two steps of a home in opposite directions are 2m apart along the axis. (A blink over a whole cell may land right
-//!   at a border; it is itself longer than what the step back saves.) So between two swings of opposite directions that
-//!   the home provides for lie 2m; one that the object walks costs c, which pays c / 2 to either side.
-//! - Two swings in the same direction, in from one side and out on the other, span 2 (`outer` + 1) cells, that is 4 or
-//!   more. Two of them may be poised for; the others cost c each: more than the above.
-//! - n cycles are 2n swings. Of the gaps between them each axis misses one, so 2n - 2 count, at min(2m, c / 2) each.
-//!   What is charged to x was travelled along x, and what is charged to y along y.
+//! Proof. A pair is as far apart as it is on the worse axis. A cycle is charged to an axis on which
+//! it left: there the distance has swung from `inner` or less to `inner` + 2 or more, and swings
+//! back before the next `Enter`.
+//! - In a swing of 2 the object provides at most 1, unless it walks through a whole cell: c metres.
+//!   Otherwise the home provides a step in the direction of the swing.
+//! - Two steps of a home in opposite directions are 2m apart along the axis. (A blink over a whole
+//!   cell may land right at a border; it is itself longer than what the step back saves.) So
+//!   between two swings of opposite directions that the home provides for lie 2m; one that the
+//!   object walks costs c, which pays c / 2 to either side.
+//! - Two swings in the same direction, in from one side and out on the other, span 2 (`outer` + 1)
+//!   cells, that is 4 or more. Two of them may be poised for; the others cost c each: more than the
+//!   above.
+//! - n cycles are 2n swings. Of the gaps between them each axis misses one, so 2n - 2 count, at
+//!   min(2m, c / 2) each. What is charged to x was travelled along x, and what is charged to y
+//!   along y.
 //!
-//! Nothing in this asks how a position was reached, so a blink counts with its length (and games limit blinks). An edge
-//! of the map only takes borders away, and the narrow cells along it are never walked through. Hiding and revealing
-//! cost no travel: games limit them too. An object that stays where it is provides nothing, so to make the server speak
-//! of it costs its viewer 2c a cycle.
+//! Nothing in this asks how a position was reached, so a blink counts with its length (and games
+//! limit blinks). An edge of the map only takes borders away, and the narrow cells along it are
+//! never walked through. Hiding and revealing cost no travel: games limit them too. An object that
+//! stays where it is provides nothing, so to make the server speak of it costs its viewer 2c a
+//! cycle.
 
 use super::Zone;
 
 impl Zone {
-    /// The least travel for one more cycle of `Leave` and `Enter` of a pair, in metres along the axes, viewer and
-    /// object together. Zero when there is no ring between the zones: then an object paces at a border for free.
+    /// The least travel for one more cycle of `Leave` and `Enter` of a pair, in metres along the
+    /// axes, viewer and object together. Zero when there is no ring between the zones: then an
+    /// object paces at a border for free.
     pub fn travel_per_cycle_m(self, cell_m: f32, margin_m: f32) -> f32 {
-        if self.outer > self.inner { cell_m.min(4.0 * margin_m) } else { 0.0 }
+        if self.outer > self.inner {
+            cell_m.min(4.0 * margin_m)
+        } else {
+            0.0
+        }
     }
 }
 
@@ -92,17 +103,41 @@ mod tests {
     }
 
     impl Walkers {
-        fn new(grid: Grid, zone: Zone, margin_m: f32, viewers: &[Position], objects: &[Position]) -> Self {
-            let walker = |&position: &Position| Walker { position, along_axes_m: 0.0, straight_m: 0.0 };
+        fn new(
+            grid: Grid,
+            zone: Zone,
+            margin_m: f32,
+            viewers: &[Position],
+            objects: &[Position],
+        ) -> Self {
+            let walker = |&position: &Position| Walker {
+                position,
+                along_axes_m: 0.0,
+                straight_m: 0.0,
+            };
             let mut interest = Interest::new(&grid, &[zone]);
             for (id, &position) in objects.iter().enumerate() {
                 interest.add_object(ObjectId(id as u64), 0, grid.cell_at(position));
             }
             for (id, &position) in viewers.iter().enumerate() {
-                interest.add_viewer(ClientId(id as u32), ObjectId(1000 + id as u64), grid.cell_at(position));
+                interest.add_viewer(
+                    ClientId(id as u32),
+                    ObjectId(1000 + id as u64),
+                    grid.cell_at(position),
+                );
             }
-            let (viewers, objects) = (viewers.iter().map(walker).collect(), objects.iter().map(walker).collect());
-            let mut walkers = Self { grid, margin_m, interest, viewers, objects, enters: BTreeMap::new() };
+            let (viewers, objects) = (
+                viewers.iter().map(walker).collect(),
+                objects.iter().map(walker).collect(),
+            );
+            let mut walkers = Self {
+                grid,
+                margin_m,
+                interest,
+                viewers,
+                objects,
+                enters: BTreeMap::new(),
+            };
             walkers.settle();
             walkers
         }
@@ -111,12 +146,14 @@ mod tests {
             let id = ClientId(viewer as u32);
             self.viewers[viewer].go(to);
             let home = self.interest.home(id).expect("the viewer is there");
-            self.interest.move_home(id, self.grid.home(home, to, self.margin_m));
+            self.interest
+                .move_home(id, self.grid.home(home, to, self.margin_m));
         }
 
         fn object_goes(&mut self, object: usize, to: Position) {
             self.objects[object].go(to);
-            self.interest.change_cell(ObjectId(object as u64), self.grid.cell_at(to));
+            self.interest
+                .change_cell(ObjectId(object as u64), self.grid.cell_at(to));
         }
 
         fn settle(&mut self) {
@@ -148,8 +185,13 @@ mod tests {
 
     #[test]
     fn without_a_margin_a_pair_is_told_to_come_and_go_for_centimetres() {
-        let mut pair =
-            Walkers::new(Grid::new(60.0, 60.0, 10.0), RING, 0.0, &[at(10.0 + BIT, 5.0)], &[at(30.0 - BIT, 5.0)]);
+        let mut pair = Walkers::new(
+            Grid::new(60.0, 60.0, 10.0),
+            RING,
+            0.0,
+            &[at(10.0 + BIT, 5.0)],
+            &[at(30.0 - BIT, 5.0)],
+        );
         for _ in 0..100 {
             pair.step(at(10.0 - BIT, 5.0), at(30.0, 5.0));
             pair.step(at(10.0 + BIT, 5.0), at(30.0 - BIT, 5.0));
@@ -160,8 +202,13 @@ mod tests {
 
     #[test]
     fn with_a_margin_the_same_dance_says_nothing() {
-        let mut pair =
-            Walkers::new(Grid::new(60.0, 60.0, 10.0), RING, 1.0, &[at(10.0 + BIT, 5.0)], &[at(30.0 - BIT, 5.0)]);
+        let mut pair = Walkers::new(
+            Grid::new(60.0, 60.0, 10.0),
+            RING,
+            1.0,
+            &[at(10.0 + BIT, 5.0)],
+            &[at(30.0 - BIT, 5.0)],
+        );
         for _ in 0..100 {
             pair.step(at(10.0 - BIT, 5.0), at(30.0, 5.0));
             pair.step(at(10.0 + BIT, 5.0), at(30.0 - BIT, 5.0));
@@ -171,7 +218,13 @@ mod tests {
 
     #[test]
     fn the_bound_is_reached_along_an_axis() {
-        let mut pair = Walkers::new(Grid::new(60.0, 60.0, 10.0), RING, 1.0, &[at(11.0, 5.0)], &[at(30.0 - BIT, 5.0)]);
+        let mut pair = Walkers::new(
+            Grid::new(60.0, 60.0, 10.0),
+            RING,
+            1.0,
+            &[at(11.0, 5.0)],
+            &[at(30.0 - BIT, 5.0)],
+        );
         for _ in 0..100 {
             pair.step(at(9.0 - BIT, 5.0), at(30.0, 5.0));
             pair.step(at(11.0 + BIT, 5.0), at(30.0 - BIT, 5.0));
@@ -198,15 +251,25 @@ mod tests {
     #[test]
     fn without_a_ring_nothing_bounds_an_object_at_a_border() {
         let zone = Zone { inner: 1, outer: 1 };
-        let mut pair = Walkers::new(Grid::new(60.0, 60.0, 10.0), zone, 1.0, &[at(5.0, 5.0)], &[at(20.0 - BIT, 5.0)]);
+        let mut pair = Walkers::new(
+            Grid::new(60.0, 60.0, 10.0),
+            zone,
+            1.0,
+            &[at(5.0, 5.0)],
+            &[at(20.0 - BIT, 5.0)],
+        );
         for _ in 0..100 {
             pair.step(at(5.0, 5.0), at(20.0, 5.0));
             pair.step(at(5.0, 5.0), at(20.0 - BIT, 5.0));
         }
-        assert_eq!((pair.cycles(), zone.travel_per_cycle_m(10.0, 1.0)), (100, 0.0));
+        assert_eq!(
+            (pair.cycles(), zone.travel_per_cycle_m(10.0, 1.0)),
+            (100, 0.0)
+        );
     }
 
-    /// A pair, each of which may be at some places and go from any of them to any other within its stride at each step.
+    /// A pair, each of which may be at some places and go from any of them to any other within its
+    /// stride at each step.
     struct Dance {
         grid: Grid,
         zone: Zone,
@@ -227,8 +290,9 @@ mod tests {
     }
 
     impl Dance {
-        /// Fails if there is any endless dance with less than `bound_m` of travel for each `Enter`. It is searched for
-        /// in all states that can be reached: with `bound_m` as a prize for each `Enter`, no way round may pay off.
+        /// Fails if there is any endless dance with less than `bound_m` of travel for each `Enter`.
+        /// It is searched for in all states that can be reached: with `bound_m` as a prize for each
+        /// `Enter`, no way round may pay off.
         fn check(&self, what: &str, bound_m: f64, metres: fn(Position, Position) -> f64) {
             let (states, steps) = self.steps(metres);
             let mut best = vec![0.0; states];
@@ -243,7 +307,10 @@ mod tests {
                     }
                 }
                 if !better {
-                    assert!(steps.iter().any(|step| step.is_enter), "{what}: nobody ever enters");
+                    assert!(
+                        steps.iter().any(|step| step.is_enter),
+                        "{what}: nobody ever enters"
+                    );
                     return;
                 }
             }
@@ -266,14 +333,20 @@ mod tests {
                     for (next_object, &seen_at) in self.within_stride(&self.object, object) {
                         let cell = self.grid.cell_at(seen_at);
                         let verdict = verdicts.entry((home, cell, followed));
-                        let follows = *verdict.or_insert_with(|| self.verdict(home, cell, followed));
+                        let follows =
+                            *verdict.or_insert_with(|| self.verdict(home, cell, followed));
                         let state = (next_viewer, next_object, home, follows);
                         let to = *numbers.entry(state).or_insert_with(|| {
                             states.push(state);
                             states.len() - 1
                         });
                         let metres = travelled + metres(self.object[object], seen_at);
-                        steps.push(Step { from, to, metres, is_enter: follows && !followed });
+                        steps.push(Step {
+                            from,
+                            to,
+                            metres,
+                            is_enter: follows && !followed,
+                        });
                     }
                 }
                 from += 1;
@@ -281,9 +354,15 @@ mod tests {
             (states.len(), steps)
         }
 
-        fn within_stride<'a>(&self, all: &'a [Position], from: usize) -> impl Iterator<Item = (usize, &'a Position)> {
+        fn within_stride<'a>(
+            &self,
+            all: &'a [Position],
+            from: usize,
+        ) -> impl Iterator<Item = (usize, &'a Position)> {
             let stride_m = self.stride_m;
-            all.iter().enumerate().filter(move |(_, to)| all[from].ground_distance(**to) <= stride_m)
+            all.iter()
+                .enumerate()
+                .filter(move |(_, to)| all[from].ground_distance(**to) <= stride_m)
         }
 
         /// What `Interest` says of an object that is now in `cell` and was followed before, or not.
@@ -299,7 +378,10 @@ mod tests {
         }
 
         fn check_both(&self, what: &str) {
-            let bound_m = f64::from(self.zone.travel_per_cycle_m(self.grid.cell_size(), self.margin_m));
+            let bound_m = f64::from(
+                self.zone
+                    .travel_per_cycle_m(self.grid.cell_size(), self.margin_m),
+            );
             self.check(what, bound_m, along_axes);
             self.check(what, bound_m / 2_f64.sqrt(), straight);
         }
@@ -307,7 +389,12 @@ mod tests {
 
     /// Where a viewer turns at a border, with its margin to both sides, and where an object does.
     fn turns(border_m: f32, margin_m: f32) -> [f32; 4] {
-        [border_m - margin_m - BIT, border_m - BIT, border_m, border_m + margin_m + BIT]
+        [
+            border_m - margin_m - BIT,
+            border_m - BIT,
+            border_m,
+            border_m + margin_m + BIT,
+        ]
     }
 
     fn line(xs: &[f32]) -> Vec<Position> {
@@ -315,16 +402,23 @@ mod tests {
     }
 
     fn square(xs: &[f32], ys: &[f32]) -> Vec<Position> {
-        xs.iter().flat_map(|&x| ys.iter().map(move |&y| at(x, y))).collect()
+        xs.iter()
+            .flat_map(|&x| ys.iter().map(move |&y| at(x, y)))
+            .collect()
     }
 
     #[test]
     fn no_dance_along_a_line_is_cheaper_than_the_bound() {
         for (inner, outer) in [(0, 1), (1, 2), (1, 3), (2, 3)] {
             for margin_m in [0.25, 1.0, 2.5, 4.0] {
-                let borders = |from: u16, to: u16| (from..=to).map(|border| f32::from(border) * 10.0);
-                let viewer: Vec<f32> = borders(2, 4).flat_map(|border| turns(border, margin_m)).collect();
-                let object: Vec<f32> = borders(1, 7).flat_map(|border| [border - BIT, border]).collect();
+                let borders =
+                    |from: u16, to: u16| (from..=to).map(|border| f32::from(border) * 10.0);
+                let viewer: Vec<f32> = borders(2, 4)
+                    .flat_map(|border| turns(border, margin_m))
+                    .collect();
+                let object: Vec<f32> = borders(1, 7)
+                    .flat_map(|border| [border - BIT, border])
+                    .collect();
                 let dance = Dance {
                     grid: Grid::new(85.0, 10.0, 10.0),
                     zone: Zone { inner, outer },
@@ -356,8 +450,8 @@ mod tests {
 
     #[test]
     fn no_dance_at_the_edge_or_corner_of_the_map_is_cheaper_than_the_bound() {
-        // Off the map, at its corner, and around the first border that there is; the object also beyond the far edge,
-        // which a narrow row of cells follows.
+        // Off the map, at its corner, and around the first border that there is; the object also
+        // beyond the far edge, which a narrow row of cells follows.
         let viewer = [&[-3.0, 0.0][..], &turns(10.0, 1.0)].concat();
         let object = [30.0 - BIT, 30.0, 33.0 + BIT, 60.0];
         let dance = Dance {
@@ -373,7 +467,8 @@ mod tests {
 
     #[test]
     fn no_dance_of_small_steps_is_cheaper_than_the_bound() {
-        let every_half_metre = |from: u16, to: u16| (from * 2..=to * 2).map(|half| f32::from(half) / 2.0);
+        let every_half_metre =
+            |from: u16, to: u16| (from * 2..=to * 2).map(|half| f32::from(half) / 2.0);
         let dance = Dance {
             grid: Grid::new(50.0, 10.0, 10.0),
             zone: RING,
@@ -388,7 +483,8 @@ mod tests {
     /// A dance that is repeated: where viewer and object are at each step.
     type Script = Vec<(Position, Position)>;
 
-    /// Metres for each cycle, viewer and object together, measured by `metres`; infinite if there are none.
+    /// Metres for each cycle, viewer and object together, measured by `metres`; infinite if there
+    /// are none.
     fn cost(grid: Grid, script: &Script, metres: fn(&Walker) -> f64) -> f64 {
         let (viewer, object) = script[0];
         let mut pair = Walkers::new(grid, RING, 1.0, &[viewer], &[object]);
@@ -399,7 +495,10 @@ mod tests {
         }
         let travelled_m = metres(&pair.viewers[0]) + metres(&pair.objects[0]);
         let again = f64::from(pair.cycles());
-        assert!(again <= travelled_m / BOUND_M * 2_f64.sqrt() + 1.0, "{script:?}");
+        assert!(
+            again <= travelled_m / BOUND_M * 2_f64.sqrt() + 1.0,
+            "{script:?}"
+        );
         travelled_m / again
     }
 
@@ -412,11 +511,20 @@ mod tests {
         let mut cheapest = f64::INFINITY;
         for seed in 0..40 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let near = |rng: &mut fastrand::Rng, spot_m: f32, spread_m: f32| spot_m + (rng.f32() - 0.5) * spread_m;
-            // About a corner of cells, or along a border, next to the edge of the map or away from it.
-            let (x_m, y_m) = (10.0 * f32::from(rng.u16(1..=2)), [5.0, 10.0, 20.0][rng.usize(..3)]);
+            let near = |rng: &mut fastrand::Rng, spot_m: f32, spread_m: f32| {
+                spot_m + (rng.f32() - 0.5) * spread_m
+            };
+            // About a corner of cells, or along a border, next to the edge of the map or away from
+            // it.
+            let (x_m, y_m) = (
+                10.0 * f32::from(rng.u16(1..=2)),
+                [5.0, 10.0, 20.0][rng.usize(..3)],
+            );
             let place = |rng: &mut fastrand::Rng, ahead_m: f32, spread_m: f32| {
-                at(near(rng, x_m + ahead_m, spread_m), near(rng, if y_m > 5.0 { y_m + ahead_m } else { y_m }, spread_m))
+                at(
+                    near(rng, x_m + ahead_m, spread_m),
+                    near(rng, if y_m > 5.0 { y_m + ahead_m } else { y_m }, spread_m),
+                )
             };
             let pose = |rng: &mut fastrand::Rng| (place(rng, 0.0, 4.0), place(rng, 20.0, 1.0));
             let mut script: Script = (0..rng.usize(2..=4)).map(|_| pose(&mut rng)).collect();
@@ -428,8 +536,18 @@ mod tests {
                 let (viewer, object) = &mut attempt[step];
                 match rng.u8(..3) {
                     0 => attempt[step] = pose(&mut rng),
-                    1 => *viewer = at(near(&mut rng, viewer.x, spread_m), near(&mut rng, viewer.y, spread_m)),
-                    _ => *object = at(near(&mut rng, object.x, spread_m), near(&mut rng, object.y, spread_m)),
+                    1 => {
+                        *viewer = at(
+                            near(&mut rng, viewer.x, spread_m),
+                            near(&mut rng, viewer.y, spread_m),
+                        )
+                    }
+                    _ => {
+                        *object = at(
+                            near(&mut rng, object.x, spread_m),
+                            near(&mut rng, object.y, spread_m),
+                        )
+                    }
                 }
                 let metres = cost(grid, &attempt, |walker| walker.straight_m);
                 if metres <= best {
@@ -450,19 +568,40 @@ mod tests {
             let margin_m = cell_m * [0.05, 0.1, 0.25, 0.4][rng.usize(..4)];
             let size_m = cell_m * (3.0 + 4.0 * rng.f32());
             let inner = rng.u16(..2);
-            let zone = Zone { inner, outer: inner + rng.u16(1..=2) };
-            let anywhere =
-                |rng: &mut fastrand::Rng| at((rng.f32() * 1.2 - 0.1) * size_m, (rng.f32() * 1.2 - 0.1) * size_m);
+            let zone = Zone {
+                inner,
+                outer: inner + rng.u16(1..=2),
+            };
+            let anywhere = |rng: &mut fastrand::Rng| {
+                at(
+                    (rng.f32() * 1.2 - 0.1) * size_m,
+                    (rng.f32() * 1.2 - 0.1) * size_m,
+                )
+            };
             let places: Vec<_> = (0..6).map(|_| anywhere(&mut rng)).collect();
-            let mut crowd = Walkers::new(Grid::new(size_m, size_m, cell_m), zone, margin_m, &places[..3], &places[3..]);
+            let mut crowd = Walkers::new(
+                Grid::new(size_m, size_m, cell_m),
+                zone,
+                margin_m,
+                &places[..3],
+                &places[3..],
+            );
             let step = |rng: &mut fastrand::Rng, from: Position| {
                 let mut turn = |from: f32| {
                     let border = (from / cell_m).round() * cell_m;
                     let turns = turns(border, margin_m);
-                    if rng.bool() { turns[rng.usize(..4)] } else { from + (rng.f32() - 0.5) * margin_m }
+                    if rng.bool() {
+                        turns[rng.usize(..4)]
+                    } else {
+                        from + (rng.f32() - 0.5) * margin_m
+                    }
                 };
                 let near = at(turn(from.x), turn(from.y));
-                if rng.u8(..100) == 0 { anywhere(rng) } else { near }
+                if rng.u8(..100) == 0 {
+                    anywhere(rng)
+                } else {
+                    near
+                }
             };
             for _ in 0..400 {
                 for walker in 0..3 {
@@ -479,7 +618,10 @@ mod tests {
             }
             let bound_m = f64::from(zone.travel_per_cycle_m(cell_m, margin_m));
             for (&(viewer, object), &enters) in &crowd.enters {
-                let pair = [&crowd.viewers[viewer as usize], &crowd.objects[object as usize]];
+                let pair = [
+                    &crowd.viewers[viewer as usize],
+                    &crowd.objects[object as usize],
+                ];
                 let again = f64::from(enters - 1);
                 for travelled_m in [
                     pair.iter().map(|walker| walker.along_axes_m).sum::<f64>(),

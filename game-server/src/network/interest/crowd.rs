@@ -1,11 +1,14 @@
-//! Things that stand in cells and what is still to be done about them: the objects, or the viewers by their homes.
+//! Things that stand in cells and what is still to be done about them: the objects, or the viewers
+//! by their homes.
 //!
-//! Each cell has a list of its members for each class. Moves are noted at once and take effect on the lists in
-//! [`Crowd::begin`]: until then [`Crowd::cell`] is where a thing is, and the list that it is in is where it was.
+//! Each cell has a list of its members for each class. Moves are noted at once and take effect on
+//! the lists in [`Crowd::begin`]: until then [`Crowd::cell`] is where a thing is, and the list that
+//! it is in is where it was.
 //!
-//! The lists are threaded through the members, so putting in and taking out are O(1) whatever the crowd, and nothing is
-//! allocated but what a new member needs. Invariant: in a list the latest arrival comes first; so the order of two
-//! members does not depend on who else is there, and what is reported in this order betrays nobody.
+//! The lists are threaded through the members, so putting in and taking out are O(1) whatever the
+//! crowd, and nothing is allocated but what a new member needs. Invariant: in a list the latest
+//! arrival comes first; so the order of two members does not depend on who else is there, and what
+//! is reported in this order betrays nobody.
 
 use std::hash::Hash;
 
@@ -25,7 +28,8 @@ pub(super) struct Crowd<Id, T> {
     members: Vec<Member<T>>,
     /// First member, by class and cell.
     heads: Vec<Slot>,
-    /// Who has something due, in the order of asking. An entry whose slot has another tenant by now is void.
+    /// Who has something due, in the order of asking. An entry whose slot has another tenant by now
+    /// is void.
     due: Vec<(Slot, Id)>,
 }
 
@@ -63,15 +67,21 @@ pub(super) struct Errand {
 }
 
 impl Errand {
-    /// The cells within `radius` that were not within it before, or all if everything is to be looked at again.
+    /// The cells within `radius` that were not within it before, or all if everything is to be
+    /// looked at again.
     pub(super) fn newly_within(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
-        let was_within = move |cell: &Cell| self.from.is_some_and(|from| from.distance(*cell) <= radius);
-        grid.block(self.to, radius).filter(move |cell| self.again || !was_within(cell))
+        let was_within =
+            move |cell: &Cell| self.from.is_some_and(|from| from.distance(*cell) <= radius);
+        grid.block(self.to, radius)
+            .filter(move |cell| self.again || !was_within(cell))
     }
 
     /// The cells that were within `radius` and are no longer, or all that were.
     pub(super) fn formerly_within(self, grid: Grid, radius: u16) -> impl Iterator<Item = Cell> {
-        let former = self.from.into_iter().flat_map(move |from| grid.block(from, radius));
+        let former = self
+            .from
+            .into_iter()
+            .flat_map(move |from| grid.block(from, radius));
         former.filter(move |cell| self.again || self.to.distance(*cell) > radius)
     }
 }
@@ -93,7 +103,14 @@ impl<Id: Copy + Eq + Hash, T: Default> Crowd<Id, T> {
         let slot = self.slots.insert(id);
         if self.members.len() <= slot as usize {
             let with = T::default();
-            self.members.push(Member { previous: NONE, next: NONE, listed: None, class, due: Due::Nothing, with });
+            self.members.push(Member {
+                previous: NONE,
+                next: NONE,
+                listed: None,
+                class,
+                due: Due::Nothing,
+                with,
+            });
             self.cells.push(cell);
         }
         self.members[slot as usize].class = class;
@@ -125,7 +142,8 @@ impl<Id: Copy + Eq + Hash, T: Default> Crowd<Id, T> {
         }
     }
 
-    /// Puts each thing that has something due on the list of its cell, and appends what is to be looked at.
+    /// Puts each thing that has something due on the list of its cell, and appends what is to be
+    /// looked at.
     pub(super) fn begin(&mut self, errands: &mut Vec<Errand>) {
         let mut noted = std::mem::take(&mut self.due);
         for (slot, id) in noted.drain(..) {
@@ -140,17 +158,29 @@ impl<Id: Copy + Eq + Hash, T: Default> Crowd<Id, T> {
                 self.list(slot, to);
             }
             if again || from != Some(to) {
-                errands.push(Errand { slot, class, from, to, again });
+                errands.push(Errand {
+                    slot,
+                    class,
+                    from,
+                    to,
+                    again,
+                });
             }
         }
         self.due = noted;
     }
 
-    /// Who is on the list of a class and cell, the latest arrival first, and where each of them is now.
-    pub(super) fn listed_in(&self, class: u8, cell: Cell) -> impl Iterator<Item = (Slot, Cell)> + '_ {
+    /// Who is on the list of a class and cell, the latest arrival first, and where each of them is
+    /// now.
+    pub(super) fn listed_in(
+        &self,
+        class: u8,
+        cell: Cell,
+    ) -> impl Iterator<Item = (Slot, Cell)> + '_ {
         let some = |slot| (slot != NONE).then_some(slot);
         let first = some(self.heads[self.head(class, cell)]);
-        let slots = std::iter::successors(first, move |&slot| some(self.members[slot as usize].next));
+        let slots =
+            std::iter::successors(first, move |&slot| some(self.members[slot as usize].next));
         slots.map(move |slot| match self.members[slot as usize].due {
             Due::Nothing => (slot, cell),
             _ => (slot, self.cell(slot)),
@@ -218,8 +248,15 @@ impl<Id: Copy + Eq + Hash, T: Default> Crowd<Id, T> {
     }
 
     fn unlist(&mut self, slot: Slot) {
-        let Member { previous, next, class, .. } = self.members[slot as usize];
-        let Some(cell) = self.members[slot as usize].listed.take() else { return };
+        let Member {
+            previous,
+            next,
+            class,
+            ..
+        } = self.members[slot as usize];
+        let Some(cell) = self.members[slot as usize].listed.take() else {
+            return;
+        };
         if previous == NONE {
             let head = self.head(class, cell);
             self.heads[head] = next;
@@ -254,16 +291,28 @@ mod tests {
             crowd.begin(&mut errands);
             crowd.relocate(leaver, THERE);
             assert_eq!(
-                crowd.listed_in(1, HERE).find(|&(slot, _)| u64::from(slot) == leaver),
+                crowd
+                    .listed_in(1, HERE)
+                    .find(|&(slot, _)| u64::from(slot) == leaver),
                 Some((leaver as Slot, THERE))
             );
 
             errands.clear();
             crowd.begin(&mut errands);
-            let stay: Vec<_> = [2, 1, 0].into_iter().filter(|&id| id != leaver).map(|id| (id as Slot, HERE)).collect();
-            assert_eq!((listed(&crowd, HERE), listed(&crowd, THERE)), (stay, vec![(leaver as Slot, THERE)]));
+            let stay: Vec<_> = [2, 1, 0]
+                .into_iter()
+                .filter(|&id| id != leaver)
+                .map(|id| (id as Slot, HERE))
+                .collect();
             assert_eq!(
-                errands.iter().map(|errand| (errand.from, errand.to)).collect::<Vec<_>>(),
+                (listed(&crowd, HERE), listed(&crowd, THERE)),
+                (stay, vec![(leaver as Slot, THERE)])
+            );
+            assert_eq!(
+                errands
+                    .iter()
+                    .map(|errand| (errand.from, errand.to))
+                    .collect::<Vec<_>>(),
                 [(Some(HERE), THERE)]
             );
 

@@ -1,7 +1,8 @@
-//! A sorted set of slots that is small almost always: up to ten lie in place, without another trip to memory.
+//! A sorted set of slots that is small almost always: up to ten lie in place, without another trip
+//! to memory.
 //!
-//! One that has been larger keeps its storage, for the next crowd. Cost: a look-up is logarithmic, a change moves what
-//! lies behind it.
+//! One that has been larger keeps its storage, for the next crowd. Cost: a look-up is logarithmic,
+//! a change moves what lies behind it.
 
 use super::slots::Slot;
 
@@ -16,7 +17,10 @@ pub(super) enum Few {
 
 impl Default for Few {
     fn default() -> Self {
-        Self::InPlace { len: 0, slots: [0; IN_PLACE] }
+        Self::InPlace {
+            len: 0,
+            slots: [0; IN_PLACE],
+        }
     }
 }
 
@@ -35,7 +39,10 @@ impl Few {
 
     /// Puts in a slot that is not in the set.
     pub(super) fn insert(&mut self, slot: Slot) {
-        let at = self.as_slice().binary_search(&slot).expect_err("a slot is in a set once");
+        let at = self
+            .as_slice()
+            .binary_search(&slot)
+            .expect_err("a slot is in a set once");
         match self {
             Self::InPlace { len, slots } if usize::from(*len) < IN_PLACE => {
                 slots.copy_within(at..usize::from(*len), at + 1);
@@ -54,7 +61,10 @@ impl Few {
 
     /// Takes out a slot that is in the set.
     pub(super) fn remove(&mut self, slot: Slot) {
-        let at = self.as_slice().binary_search(&slot).expect("the slot is in the set");
+        let at = self
+            .as_slice()
+            .binary_search(&slot)
+            .expect("the slot is in the set");
         match self {
             Self::InPlace { len, slots } => {
                 slots.copy_within(at + 1..usize::from(*len), at);
@@ -103,7 +113,10 @@ mod tests {
                     plain.insert(slot);
                 }
                 assert!(few.as_slice().iter().eq(&plain), "seed {seed}");
-                assert!((0..30).all(|slot| few.contains(slot) == plain.contains(&slot)), "seed {seed}");
+                assert!(
+                    (0..30).all(|slot| few.contains(slot) == plain.contains(&slot)),
+                    "seed {seed}"
+                );
             }
             few.clear();
             assert!(few.as_slice().is_empty(), "seed {seed}");

@@ -1,33 +1,39 @@
 //! Who follows what.
 //!
-//! Where things are, who looks on and who might have changed looks goes in ([`Interest::change_cell`] and its kin,
-//! which only take note); [`Interest::settle`] says what that changes: the `Enter`s and `Leave`s, in a buffer of the
-//! caller. All that is noted between two calls of `settle` counts as one moment, so the order in which things move
-//! within a tick decides nothing, and two that walk side by side across a border do not lose each other. No clock,
-//! socket or actor; a move inside a cell never gets here, so it costs nothing.
+//! Where things are, who looks on and who might have changed looks goes in
+//! ([`Interest::change_cell`] and its kin, which only take note); [`Interest::settle`] says what
+//! that changes: the `Enter`s and `Leave`s, in a buffer of the caller. All that is noted between
+//! two calls of `settle` counts as one moment, so the order in which things move within a tick
+//! decides nothing, and two that walk side by side across a border do not lose each other. No
+//! clock, socket or actor; a move inside a cell never gets here, so it costs nothing.
 //!
-//! Around the home cell of a viewer lie an inner zone and, around that, an outer ring; how wide they are depends on the
-//! class of the object. Invariants (design, section 5), checked against brute force after every `settle` of random
-//! scenes:
+//! Around the home cell of a viewer lie an inner zone and, around that, an outer ring; how wide
+//! they are depends on the class of the object. Invariants (design, section 5), checked against
+//! brute force after every `settle` of random scenes:
 //! 1. For one viewer and one object, `Enter` and `Leave` alternate, and `Enter` comes first.
-//! 2. `Enter` exactly when an object that is not followed is in the inner zone and seen; `Leave` exactly when a
-//!    followed one is outside the outer zone, gone, or no longer seen. A viewer follows its own avatar wherever it is.
-//! 3. What [`Sees`] hides is never announced, nor does it show in the order of what is: the order in which a viewer is
-//!    told of two objects depends on nothing but the way of these two and its own.
-//! 4. A cycle of `Leave` and `Enter` of a pair costs metres of travel ([`Zone::travel_per_cycle_m`]), provided that the
-//!    outer zone is wider than the inner one and homes move by `Grid::home` with a margin: 4 m along the axes with
-//!    cells of 10 m and a margin of 1 m, 2.83 m round a corner. The proof stands in `crossing.rs`.
+//! 2. `Enter` exactly when an object that is not followed is in the inner zone and seen; `Leave`
+//!    exactly when a followed one is outside the outer zone, gone, or no longer seen. A viewer
+//!    follows its own avatar wherever it is.
+//! 3. What [`Sees`] hides is never announced, nor does it show in the order of what is: the order
+//!    in which a viewer is told of two objects depends on nothing but the way of these two and its
+//!    own.
+//! 4. A cycle of `Leave` and `Enter` of a pair costs metres of travel
+//!    ([`Zone::travel_per_cycle_m`]), provided that the outer zone is wider than the inner one and
+//!    homes move by `Grid::home` with a margin: 4 m along the axes with cells of 10 m and a margin
+//!    of 1 m, 2.83 m round a corner. The proof stands in `crossing.rs`.
 //!
-//! `Sees` is asked when a pair comes into the inner zone, and again for all pairs of whoever `refresh` or
-//! `refresh_viewer` names; in between its answers are taken to hold. Ids that are not there are ignored: things come
-//! and go within a tick.
+//! `Sees` is asked when a pair comes into the inner zone, and again for all pairs of whoever
+//! `refresh` or `refresh_viewer` names; in between its answers are taken to hold. Ids that are not
+//! there are ignored: things come and go within a tick.
 //!
-//! Units: whole cells; metres end at `proto::cell`. Cost: an object that changes cells costs a look at the viewers that
-//! live in the cells that it has come near, and at its followers; a viewer whose home moves costs a look at the objects
-//! in the cells that have come into its inner zones and gone out of its outer ones. Memory: four bytes for each cell
-//! and class and for each cell, and a line of 64 bytes for each thing present; it is kept and used again. Source:
-//! reference 003, section 3.5. There each cell holds the clients that subscribe to it; here it holds those that live in
-//! it, and its subscribers are those that live around it, so that one list changes when a viewer moves, and not ten.
+//! Units: whole cells; metres end at `proto::cell`. Cost: an object that changes cells costs a look
+//! at the viewers that live in the cells that it has come near, and at its followers; a viewer
+//! whose home moves costs a look at the objects in the cells that have come into its inner zones
+//! and gone out of its outer ones. Memory: four bytes for each cell and class and for each cell,
+//! and a line of 64 bytes for each thing present; it is kept and used again. Source: reference 003,
+//! section 3.5. There each cell holds the clients that subscribe to it; here it holds those that
+//! live in it, and its subscribers are those that live around it, so that one list changes when a
+//! viewer moves, and not ten.
 
 mod crossing;
 mod crowd;
@@ -93,7 +99,8 @@ pub struct Interest {
     grid: Grid,
     /// By class.
     zones: Vec<Zone>,
-    /// With the viewers that follow it. That is written down here only: what a viewer follows is found around its home.
+    /// With the viewers that follow it. That is written down here only: what a viewer follows is
+    /// found around its home.
     objects: Crowd<ObjectId, Few>,
     /// By home, with the avatar.
     viewers: Crowd<ClientId, ObjectId>,
@@ -112,7 +119,10 @@ impl Interest {
     /// When there is no zone, or one whose outer radius is smaller than its inner one.
     pub fn new(grid: &Grid, zones: &[Zone]) -> Self {
         assert!(!zones.is_empty(), "objects have a class");
-        assert!(zones.iter().all(|zone| zone.inner <= zone.outer), "the outer zone contains the inner one");
+        assert!(
+            zones.iter().all(|zone| zone.inner <= zone.outer),
+            "the outer zone contains the inner one"
+        );
         Self {
             grid: *grid,
             zones: zones.to_vec(),
@@ -129,15 +139,23 @@ impl Interest {
     /// # Panics
     /// When the object is there already, or there is no such class.
     pub fn add_object(&mut self, object: ObjectId, class: u8, cell: Cell) {
-        assert!(usize::from(class) < self.zones.len(), "class {class} has no zone");
+        assert!(
+            usize::from(class) < self.zones.len(),
+            "class {class} has no zone"
+        );
         self.objects.add(object, class, cell);
     }
 
     /// Takes an object off the map; at once, all who follow it are told to `changes`.
     pub fn remove_object(&mut self, object: ObjectId, changes: &mut Vec<Change>) {
-        let Some(slot) = self.objects.remove(object) else { return };
+        let Some(slot) = self.objects.remove(object) else {
+            return;
+        };
         let followers = self.objects.with_mut(slot);
-        let tell = |&viewer| Change::Leave { viewer: self.viewers.id(viewer), object };
+        let tell = |&viewer| Change::Leave {
+            viewer: self.viewers.id(viewer),
+            object,
+        };
         changes.extend(followers.as_slice().iter().map(tell));
         followers.clear();
     }
@@ -152,8 +170,8 @@ impl Interest {
         self.objects.ask_again(object);
     }
 
-    /// Somebody looks on through `avatar`, which may be on the map or get there later. At the next `settle` the viewer
-    /// is told of its avatar and then of the whole inner zone.
+    /// Somebody looks on through `avatar`, which may be on the map or get there later. At the next
+    /// `settle` the viewer is told of its avatar and then of the whole inner zone.
     ///
     /// # Panics
     /// When the viewer is there already.
@@ -165,7 +183,9 @@ impl Interest {
 
     /// A viewer is gone; there is nobody left to tell.
     pub fn remove_viewer(&mut self, viewer: ClientId) {
-        let Some(slot) = self.viewers.slot(viewer) else { return };
+        let Some(slot) = self.viewers.slot(viewer) else {
+            return;
+        };
         let mut batch = std::mem::take(&mut self.batch);
         batch.extend(self.followed_by(slot));
         for object in batch.drain(..) {
@@ -188,29 +208,41 @@ impl Interest {
 
     /// The home cell of a viewer.
     pub fn home(&self, viewer: ClientId) -> Option<Cell> {
-        self.viewers.slot(viewer).map(|slot| self.viewers.cell(slot))
+        self.viewers
+            .slot(viewer)
+            .map(|slot| self.viewers.cell(slot))
     }
 
     /// Who follows an object; nobody when it is not there.
     pub fn followers(&self, object: ObjectId) -> impl Iterator<Item = ClientId> + '_ {
-        let followers = self.objects.slot(object).map_or(&[][..], |slot| self.objects.with(slot).as_slice());
+        let followers = self
+            .objects
+            .slot(object)
+            .map_or(&[][..], |slot| self.objects.with(slot).as_slice());
         followers.iter().map(|&viewer| self.viewers.id(viewer))
     }
 
-    /// The dense number of a viewer, for as long as it is there: what [`Interest::follower_numbers`] goes by.
+    /// The dense number of a viewer, for as long as it is there: what
+    /// [`Interest::follower_numbers`] goes by.
     pub fn viewer_number(&self, viewer: ClientId) -> Option<u32> {
         self.viewers.slot(viewer)
     }
 
     /// As [`Interest::followers`], by their numbers and in the order of those.
     pub fn follower_numbers(&self, object: ObjectId) -> &[u32] {
-        self.objects.slot(object).map_or(&[][..], |slot| self.objects.with(slot).as_slice())
+        self.objects
+            .slot(object)
+            .map_or(&[][..], |slot| self.objects.with(slot).as_slice())
     }
 
-    /// What a viewer follows, from cell to cell; nothing when it is not there. Cost: all that stands in the outer
-    /// zones.
+    /// What a viewer follows, from cell to cell; nothing when it is not there. Cost: all that
+    /// stands in the outer zones.
     pub fn followed(&self, viewer: ClientId) -> impl Iterator<Item = ObjectId> + '_ {
-        let objects = self.viewers.slot(viewer).into_iter().flat_map(|slot| self.followed_by(slot));
+        let objects = self
+            .viewers
+            .slot(viewer)
+            .into_iter()
+            .flat_map(|slot| self.followed_by(slot));
         objects.map(|object| self.objects.id(object))
     }
 
@@ -229,20 +261,25 @@ impl Interest {
         self.objects.slot(*self.viewers.with(viewer))
     }
 
-    /// What a viewer follows: some of what stands in its outer zones, and its own avatar wherever that is.
+    /// What a viewer follows: some of what stands in its outer zones, and its own avatar wherever
+    /// that is.
     fn followed_by(&self, viewer: Slot) -> impl Iterator<Item = Slot> + '_ {
         let own = self.own_of(viewer);
-        let classes = self
-            .viewers
-            .listed(viewer)
-            .into_iter()
-            .flat_map(|home| (0..).zip(&self.zones).map(move |(class, zone)| (home, class, zone)));
+        let classes = self.viewers.listed(viewer).into_iter().flat_map(|home| {
+            (0..)
+                .zip(&self.zones)
+                .map(move |(class, zone)| (home, class, zone))
+        });
         let around = classes.flat_map(move |(home, class, zone)| {
             let cells = self.grid.block(home, zone.outer);
-            cells.flat_map(move |cell| self.objects.listed_in(class, cell)).map(|(object, _)| object)
+            cells
+                .flat_map(move |cell| self.objects.listed_in(class, cell))
+                .map(|(object, _)| object)
         });
         let others = around.filter(move |&object| Some(object) != own);
-        others.chain(own).filter(move |&object| self.is_followed(object, viewer))
+        others
+            .chain(own)
+            .filter(move |&object| self.is_followed(object, viewer))
     }
 }
 
@@ -251,7 +288,8 @@ impl Interest {
     /// Entries for which no more memory has to be asked.
     fn capacity(&self) -> usize {
         let scratch = self.errands.capacity() + self.batch.capacity();
-        let ((objects, followers), (viewers, _)) = (self.objects.capacity(), self.viewers.capacity());
+        let ((objects, followers), (viewers, _)) =
+            (self.objects.capacity(), self.viewers.capacity());
         let followers: usize = followers.map(Few::capacity).sum();
         scratch + objects + viewers + followers
     }
@@ -294,7 +332,10 @@ mod tests {
         }
 
         fn with_zones(zones: &[Zone]) -> Self {
-            Self { interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), zones), unseen: Vec::new() }
+            Self {
+                interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), zones),
+                unseen: Vec::new(),
+            }
         }
 
         /// A viewer with its avatar.
@@ -336,7 +377,9 @@ mod tests {
 
     #[test]
     fn pacing_along_an_edge_says_nothing() {
-        let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(4, 3));
+        let mut scene = Scene::new()
+            .viewer(ANN, ANNS, cell(3, 3))
+            .object(ORC, cell(4, 3));
         for _ in 0..10 {
             assert_eq!(scene.walk(ORC, cell(5, 3)), []); // The outer ring: still followed.
             assert_eq!(scene.walk(ORC, cell(4, 3)), []);
@@ -345,7 +388,9 @@ mod tests {
 
     #[test]
     fn what_gets_only_into_the_ring_is_not_announced() {
-        let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(6, 3));
+        let mut scene = Scene::new()
+            .viewer(ANN, ANNS, cell(3, 3))
+            .object(ORC, cell(6, 3));
         assert_eq!(scene.walk(ORC, cell(5, 3)), []);
         assert_eq!(scene.walk(ORC, cell(4, 3)), [enter(ANN, ORC)]);
         assert_eq!(scene.walk(ORC, cell(5, 3)), []);
@@ -355,17 +400,26 @@ mod tests {
 
     #[test]
     fn a_late_joiner_hears_of_its_avatar_and_then_of_the_whole_inner_zone() {
-        let mut scene = Scene::new().object(ORC, cell(0, 1)).object(ELF, cell(2, 0)).object(BOBS, cell(1, 1));
+        let mut scene = Scene::new()
+            .object(ORC, cell(0, 1))
+            .object(ELF, cell(2, 0))
+            .object(BOBS, cell(1, 1));
         scene.interest.add_object(ANNS, 0, cell(0, 0));
         scene.interest.add_viewer(ANN, ANNS, cell(0, 0));
-        assert_eq!(scene.settle(), [enter(ANN, ANNS), enter(ANN, ORC), enter(ANN, BOBS)]);
+        assert_eq!(
+            scene.settle(),
+            [enter(ANN, ANNS), enter(ANN, ORC), enter(ANN, BOBS)]
+        );
         assert!(scene.interest.follows(ANN, ORC) && !scene.interest.follows(ANN, ELF));
         assert_eq!(scene.interest.followers(ORC).collect::<Vec<_>>(), [ANN]);
     }
 
     #[test]
     fn a_viewer_that_moves_hears_first_of_what_it_leaves_behind() {
-        let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ELF, cell(2, 3)).object(ORC, cell(7, 3));
+        let mut scene = Scene::new()
+            .viewer(ANN, ANNS, cell(3, 3))
+            .object(ELF, cell(2, 3))
+            .object(ORC, cell(7, 3));
         scene.interest.move_home(ANN, cell(4, 3));
         assert_eq!(scene.settle(), []);
         scene.interest.move_home(ANN, cell(6, 3));
@@ -390,7 +444,9 @@ mod tests {
 
     #[test]
     fn two_that_cross_a_border_together_do_not_lose_each_other() {
-        let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(4, 3));
+        let mut scene = Scene::new()
+            .viewer(ANN, ANNS, cell(3, 3))
+            .object(ORC, cell(4, 3));
         scene.walk(ORC, cell(5, 3));
         for column in 4..10 {
             scene.interest.change_cell(ORC, cell(column + 2, 3));
@@ -402,12 +458,17 @@ mod tests {
 
     #[test]
     fn hiding_is_for_those_who_must_not_see() {
-        let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).viewer(BOB, BOBS, cell(4, 3));
+        let mut scene = Scene::new()
+            .viewer(ANN, ANNS, cell(3, 3))
+            .viewer(BOB, BOBS, cell(4, 3));
         assert_eq!(scene.followed(ANN), [ANNS, BOBS]);
         scene.unseen.push((ANNS, BOBS));
         scene.interest.refresh(BOBS);
         assert_eq!(scene.settle(), [leave(ANN, BOBS)]);
-        assert_eq!((scene.followed(ANN), scene.followed(BOB)), (vec![ANNS], vec![ANNS, BOBS]));
+        assert_eq!(
+            (scene.followed(ANN), scene.followed(BOB)),
+            (vec![ANNS], vec![ANNS, BOBS])
+        );
         assert_eq!(scene.walk(BOBS, cell(3, 3)), []);
         scene.unseen.clear();
         scene.interest.refresh_viewer(ANN);
@@ -416,7 +477,9 @@ mod tests {
 
     #[test]
     fn what_is_revealed_in_the_ring_is_not_announced() {
-        let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).object(ORC, cell(4, 3));
+        let mut scene = Scene::new()
+            .viewer(ANN, ANNS, cell(3, 3))
+            .object(ORC, cell(4, 3));
         scene.walk(ORC, cell(5, 3));
         scene.unseen.push((ANNS, ORC));
         scene.interest.refresh(ORC);
@@ -428,7 +491,8 @@ mod tests {
 
     #[test]
     fn a_boss_is_seen_from_farther_than_a_mushroom() {
-        let mut scene = Scene::with_zones(&[Zone { inner: 0, outer: 1 }, Zone { inner: 4, outer: 6 }]);
+        let mut scene =
+            Scene::with_zones(&[Zone { inner: 0, outer: 1 }, Zone { inner: 4, outer: 6 }]);
         let (mushroom, boss) = (ObjectId(10), ObjectId(11));
         scene.interest.add_object(mushroom, 0, cell(6, 2));
         scene.interest.add_object(boss, 1, cell(6, 2));
@@ -453,19 +517,26 @@ mod tests {
 
     #[test]
     fn a_viewer_that_is_gone_is_told_nothing() {
-        let mut scene = Scene::new().viewer(ANN, ANNS, cell(3, 3)).viewer(BOB, BOBS, cell(3, 3));
+        let mut scene = Scene::new()
+            .viewer(ANN, ANNS, cell(3, 3))
+            .viewer(BOB, BOBS, cell(3, 3));
         scene.interest.remove_viewer(ANN);
         assert_eq!(scene.walk(BOBS, cell(9, 9)), []);
         assert_eq!(scene.interest.followers(ANNS).collect::<Vec<_>>(), [BOB]);
         assert_eq!(scene.followed(ANN), []);
     }
 
-    /// What each of five viewers is told in a scene of visible walkers, while something that they cannot see is about.
+    /// What each of five viewers is told in a scene of visible walkers, while something that they
+    /// cannot see is about.
     fn told(seed: u64, seed_of_the_hidden: u64) -> BTreeMap<u32, Vec<Change>> {
         const HIDDEN: u64 = 1000;
         let sees = |viewer: ObjectId, object: ObjectId| object.0 < HIDDEN || viewer.0 >= HIDDEN;
-        let mut interest = Interest::new(&Grid::new(80.0, 80.0, 10.0), &[Zone { inner: 1, outer: 2 }]);
-        let (mut open, mut hidden) = (fastrand::Rng::with_seed(seed), fastrand::Rng::with_seed(seed_of_the_hidden));
+        let mut interest =
+            Interest::new(&Grid::new(80.0, 80.0, 10.0), &[Zone { inner: 1, outer: 2 }]);
+        let (mut open, mut hidden) = (
+            fastrand::Rng::with_seed(seed),
+            fastrand::Rng::with_seed(seed_of_the_hidden),
+        );
         let anywhere = |rng: &mut fastrand::Rng| cell(rng.u16(..8), rng.u16(..8));
         let mut changes = Vec::new();
         for id in 0..30 {
@@ -486,7 +557,8 @@ mod tests {
                         interest.add_object(ObjectId(hidden_id), 0, anywhere(&mut hidden));
                         hidden_id += 1;
                     }
-                    _ => interest.remove_object(ObjectId(hidden.u64(HIDDEN + 1..=hidden_id)), &mut changes),
+                    _ => interest
+                        .remove_object(ObjectId(hidden.u64(HIDDEN + 1..=hidden_id)), &mut changes),
                 }
                 match open.u8(..6) {
                     0 => interest.move_home(ClientId(open.u32(..5)), anywhere(&mut open)),
@@ -520,9 +592,15 @@ mod tests {
     fn a_scene_that_repeats_asks_for_no_more_memory() {
         let mut scene = Scene::new();
         let mut rng = fastrand::Rng::with_seed(7);
-        let places: Vec<_> = (0..400).map(|_| cell(rng.u16(..20), rng.u16(..20))).collect();
+        let places: Vec<_> = (0..400)
+            .map(|_| cell(rng.u16(..20), rng.u16(..20)))
+            .collect();
         for viewer in 0..40 {
-            scene.interest.add_viewer(ClientId(viewer), ObjectId(u64::from(viewer)), places[viewer as usize]);
+            scene.interest.add_viewer(
+                ClientId(viewer),
+                ObjectId(u64::from(viewer)),
+                places[viewer as usize],
+            );
         }
         let mut changes = Vec::new();
         let mut round = |scene: &mut Scene| {
@@ -532,11 +610,15 @@ mod tests {
                     match turn {
                         0 => scene.interest.add_object(id, 0, places[object]),
                         9 => scene.interest.remove_object(id, &mut changes),
-                        _ => scene.interest.change_cell(id, places[(object + turn * 7) % 400]),
+                        _ => scene
+                            .interest
+                            .change_cell(id, places[(object + turn * 7) % 400]),
                     }
                 }
                 for viewer in 0..40 {
-                    scene.interest.move_home(ClientId(viewer), places[viewer as usize + turn]);
+                    scene
+                        .interest
+                        .move_home(ClientId(viewer), places[viewer as usize + turn]);
                 }
                 scene.interest.settle(&|_, _| true, &mut changes);
                 changes.clear();

@@ -1,8 +1,8 @@
 //! The plain slow answer, to compare with: all viewers x all objects after every moment.
 //!
-//! It shares no code with `Interest`: its own arithmetic, its own bookkeeping. Scenes are random, from a seed, on small
-//! maps where edges are near: walks, teleports, joins, leaves, hiding and revealing for one viewer or for all, several
-//! classes.
+//! It shares no code with `Interest`: its own arithmetic, its own bookkeeping. Scenes are random,
+//! from a seed, on small maps where edges are near: walks, teleports, joins, leaves, hiding and
+//! revealing for one viewer or for all, several classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,8 @@ impl Oracle {
             for (&object, &(class, spot)) in &self.objects {
                 let far = i32::max((home.0 - spot.0).abs(), (home.1 - spot.1).abs());
                 let (inner, outer) = self.zones[class];
-                let near_enough = far <= inner || far <= outer && self.followed.contains(&(viewer, object));
+                let near_enough =
+                    far <= inner || far <= outer && self.followed.contains(&(viewer, object));
                 if avatar == object || near_enough && !self.unseen.contains(&(avatar, object)) {
                     pairs.insert((viewer, object));
                 }
@@ -46,8 +47,13 @@ impl Oracle {
     /// Moves on to now and says what that changes, sorted.
     fn settle(&mut self) -> Vec<Change> {
         let now = self.should_follow();
-        let enters = now.difference(&self.followed).map(|&(viewer, object)| Change::Enter { viewer, object });
-        let leaves = self.followed.difference(&now).map(|&(viewer, object)| Change::Leave { viewer, object });
+        let enters = now
+            .difference(&self.followed)
+            .map(|&(viewer, object)| Change::Enter { viewer, object });
+        let leaves = self
+            .followed
+            .difference(&now)
+            .map(|&(viewer, object)| Change::Leave { viewer, object });
         let mut changes: Vec<_> = enters.chain(leaves).collect();
         changes.sort_unstable();
         self.followed = now;
@@ -56,10 +62,15 @@ impl Oracle {
 
     fn remove_object(&mut self, object: ObjectId) -> Vec<Change> {
         self.objects.remove(&object);
-        let (gone, left) = self.followed.iter().partition(|&&(_, followed)| followed == object);
+        let (gone, left) = self
+            .followed
+            .iter()
+            .partition(|&&(_, followed)| followed == object);
         self.followed = left;
         let gone: BTreeSet<(ClientId, ObjectId)> = gone;
-        gone.into_iter().map(|(viewer, object)| Change::Leave { viewer, object }).collect()
+        gone.into_iter()
+            .map(|(viewer, object)| Change::Leave { viewer, object })
+            .collect()
     }
 
     fn remove_viewer(&mut self, viewer: ClientId) {
@@ -97,13 +108,19 @@ impl Scene {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (columns, rows) = (rng.u16(1..12), rng.u16(1..12));
         let grid = Grid::new(f32::from(columns) * 5.0, f32::from(rows) * 5.0, 5.0);
-        let zones_of_oracle = zones.iter().map(|zone| (i32::from(zone.inner), i32::from(zone.outer))).collect();
+        let zones_of_oracle = zones
+            .iter()
+            .map(|zone| (i32::from(zone.inner), i32::from(zone.outer)))
+            .collect();
         Self {
             seed,
             rng,
             columns,
             rows,
-            oracle: Oracle { zones: zones_of_oracle, ..Oracle::default() },
+            oracle: Oracle {
+                zones: zones_of_oracle,
+                ..Oracle::default()
+            },
             interest: Interest::new(&grid, zones),
             said: Vec::new(),
             expected: Vec::new(),
@@ -123,29 +140,67 @@ impl Scene {
     }
 
     fn compare(&mut self, moment: u32, settled: &[Change]) {
-        let Self { seed, said, expected, oracle, interest, .. } = self;
+        let Self {
+            seed,
+            said,
+            expected,
+            oracle,
+            interest,
+            ..
+        } = self;
         let removed = expected.len();
-        assert_eq!(said[..removed], expected[..], "seed {seed}, moment {moment}: what removals say");
+        assert_eq!(
+            said[..removed],
+            expected[..],
+            "seed {seed}, moment {moment}: what removals say"
+        );
         said[removed..].sort_unstable();
-        assert_eq!(said[removed..], *settled, "seed {seed}, moment {moment}: what a moment changes");
+        assert_eq!(
+            said[removed..],
+            *settled,
+            "seed {seed}, moment {moment}: what a moment changes"
+        );
         said.clear();
         expected.clear();
 
         for (&viewer, &(_, home)) in &oracle.viewers {
-            assert_eq!(interest.home(viewer).map(spot), Some(home), "seed {seed}, moment {moment}");
+            assert_eq!(
+                interest.home(viewer).map(spot),
+                Some(home),
+                "seed {seed}, moment {moment}"
+            );
             let mut followed: Vec<_> = interest.followed(viewer).collect();
             followed.sort_unstable();
-            let expected: Vec<_> =
-                oracle.objects.keys().copied().filter(|&o| oracle.followed.contains(&(viewer, o))).collect();
-            assert_eq!(followed, expected, "seed {seed}, moment {moment}: what {viewer} follows");
+            let expected: Vec<_> = oracle
+                .objects
+                .keys()
+                .copied()
+                .filter(|&o| oracle.followed.contains(&(viewer, o)))
+                .collect();
+            assert_eq!(
+                followed, expected,
+                "seed {seed}, moment {moment}: what {viewer} follows"
+            );
         }
         for &object in oracle.objects.keys() {
             let mut followers: Vec<_> = interest.followers(object).collect();
             followers.sort_unstable();
-            let expected: Vec<_> =
-                oracle.viewers.keys().copied().filter(|&v| oracle.followed.contains(&(v, object))).collect();
-            assert_eq!(followers, expected, "seed {seed}, moment {moment}: who follows {object}");
-            assert!(oracle.viewers.keys().all(|&v| interest.follows(v, object) == expected.contains(&v)));
+            let expected: Vec<_> = oracle
+                .viewers
+                .keys()
+                .copied()
+                .filter(|&v| oracle.followed.contains(&(v, object)))
+                .collect();
+            assert_eq!(
+                followers, expected,
+                "seed {seed}, moment {moment}: who follows {object}"
+            );
+            assert!(
+                oracle
+                    .viewers
+                    .keys()
+                    .all(|&v| interest.follows(v, object) == expected.contains(&v))
+            );
         }
     }
 
@@ -163,20 +218,30 @@ impl Scene {
     }
 
     fn anywhere(&mut self) -> Cell {
-        Cell { column: self.rng.u16(..self.columns), row: self.rng.u16(..self.rows) }
+        Cell {
+            column: self.rng.u16(..self.columns),
+            row: self.rng.u16(..self.rows),
+        }
     }
 
     fn beside(&mut self, at: Spot) -> Cell {
-        let mut step = |from: i32, cells: u16| (from + self.rng.i32(-1..=1)).clamp(0, i32::from(cells) - 1) as u16;
-        Cell { column: step(at.0, self.columns), row: step(at.1, self.rows) }
+        let mut step = |from: i32, cells: u16| {
+            (from + self.rng.i32(-1..=1)).clamp(0, i32::from(cells) - 1) as u16
+        };
+        Cell {
+            column: step(at.0, self.columns),
+            row: step(at.1, self.rows),
+        }
     }
 
     fn any_object(&mut self) -> Option<ObjectId> {
-        self.rng.choice(self.oracle.objects.keys().copied().collect::<Vec<_>>())
+        self.rng
+            .choice(self.oracle.objects.keys().copied().collect::<Vec<_>>())
     }
 
     fn any_viewer(&mut self) -> Option<ClientId> {
-        self.rng.choice(self.oracle.viewers.keys().copied().collect::<Vec<_>>())
+        self.rng
+            .choice(self.oracle.viewers.keys().copied().collect::<Vec<_>>())
     }
 
     fn next_id(&mut self) -> u32 {
@@ -187,7 +252,11 @@ impl Scene {
     /// An id is new, or now and then one that is gone.
     fn spawn(&mut self) {
         let next = self.next_id();
-        let id = ObjectId(u64::from(if self.rng.bool() { next } else { self.rng.u32(1..=next) }));
+        let id = ObjectId(u64::from(if self.rng.bool() {
+            next
+        } else {
+            self.rng.u32(1..=next)
+        }));
         if self.oracle.objects.contains_key(&id) {
             return;
         }
@@ -197,12 +266,15 @@ impl Scene {
     }
 
     fn despawn(&mut self) {
-        let Some(object) = self.any_object() else { return };
+        let Some(object) = self.any_object() else {
+            return;
+        };
         // Leaves of one removal come in the order of the slots; the oracle knows only which.
         let mut said = Vec::new();
         self.interest.remove_object(object, &mut said);
         self.interest.remove_object(object, &mut said); // Nothing more to say.
-        self.interest.change_cell(object, Cell { column: 0, row: 0 });
+        self.interest
+            .change_cell(object, Cell { column: 0, row: 0 });
         self.interest.refresh(object);
         said.sort_unstable();
         self.said.append(&mut said);
@@ -223,7 +295,9 @@ impl Scene {
     }
 
     fn part(&mut self) {
-        let Some(viewer) = self.any_viewer() else { return };
+        let Some(viewer) = self.any_viewer() else {
+            return;
+        };
         self.oracle.remove_viewer(viewer);
         self.interest.remove_viewer(viewer);
         self.interest.remove_viewer(viewer);
@@ -233,9 +307,16 @@ impl Scene {
 
     /// One object for all, one object for one viewer, or all objects for one viewer.
     fn change_sight(&mut self) {
-        let (Some(object), Some(viewer)) = (self.any_object(), self.any_viewer()) else { return };
+        let (Some(object), Some(viewer)) = (self.any_object(), self.any_viewer()) else {
+            return;
+        };
         let avatar = self.oracle.viewers[&viewer].0;
-        let avatars: Vec<_> = self.oracle.viewers.values().map(|&(avatar, _)| avatar).collect();
+        let avatars: Vec<_> = self
+            .oracle
+            .viewers
+            .values()
+            .map(|&(avatar, _)| avatar)
+            .collect();
         let objects: Vec<_> = self.oracle.objects.keys().copied().collect();
         let hide = self.rng.bool();
         let kind = self.rng.u8(..4);
@@ -251,7 +332,11 @@ impl Scene {
                 self.oracle.unseen.remove(&pair);
             }
         }
-        let sharers = self.oracle.viewers.iter().filter(|&(_, &(other, _))| other == avatar);
+        let sharers = self
+            .oracle
+            .viewers
+            .iter()
+            .filter(|&(_, &(other, _))| other == avatar);
         match kind {
             0 | 2 => self.interest.refresh(object),
             _ => sharers.for_each(|(&sharer, _)| self.interest.refresh_viewer(sharer)),
@@ -259,13 +344,17 @@ impl Scene {
     }
 
     fn walk(&mut self) {
-        let Some(object) = self.any_object() else { return };
+        let Some(object) = self.any_object() else {
+            return;
+        };
         let cell = self.beside(self.oracle.objects[&object].1);
         self.put_object(object, cell);
     }
 
     fn walk_home(&mut self) {
-        let Some(viewer) = self.any_viewer() else { return };
+        let Some(viewer) = self.any_viewer() else {
+            return;
+        };
         let cell = self.beside(self.oracle.viewers[&viewer].1);
         self.put_viewer(viewer, cell);
     }
@@ -289,18 +378,29 @@ impl Scene {
     }
 
     fn put_object(&mut self, object: ObjectId, cell: Cell) {
-        self.oracle.objects.get_mut(&object).expect("the object is there").1 = spot(cell);
+        self.oracle
+            .objects
+            .get_mut(&object)
+            .expect("the object is there")
+            .1 = spot(cell);
         self.interest.change_cell(object, cell);
     }
 
     fn put_viewer(&mut self, viewer: ClientId, cell: Cell) {
-        self.oracle.viewers.get_mut(&viewer).expect("the viewer is there").1 = spot(cell);
+        self.oracle
+            .viewers
+            .get_mut(&viewer)
+            .expect("the viewer is there")
+            .1 = spot(cell);
         self.interest.move_home(viewer, cell);
     }
 }
 
 fn check(zones: &[(u16, u16)], seeds: std::ops::Range<u64>) {
-    let zones: Vec<_> = zones.iter().map(|&(inner, outer)| Zone { inner, outer }).collect();
+    let zones: Vec<_> = zones
+        .iter()
+        .map(|&(inner, outer)| Zone { inner, outer })
+        .collect();
     for seed in seeds {
         Scene::new(seed, &zones).play(300);
     }

@@ -1,7 +1,8 @@
 //! Dense numbers for sparse ids, so that what is known of a thing lies in arrays.
 //!
-//! An id is looked up once, at the edge; from there on its slot counts. Slots of the departed are given out again, the
-//! latest first, so memory follows the largest number ever present at once. Cost: one hash look-up.
+//! An id is looked up once, at the edge; from there on its slot counts. Slots of the departed are
+//! given out again, the latest first, so memory follows the largest number ever present at once.
+//! Cost: one hash look-up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -19,7 +20,11 @@ pub(super) struct Slots<Id> {
 
 impl<Id: Copy + Eq + Hash> Slots<Id> {
     pub(super) fn new() -> Self {
-        Self { by_id: HashMap::default(), ids: Vec::new(), free: Vec::new() }
+        Self {
+            by_id: HashMap::default(),
+            ids: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// A slot for an id that has none.
@@ -51,9 +56,10 @@ impl<Id: Copy + Eq + Hash> Slots<Id> {
     }
 }
 
-/// Hashes ids that the server itself gives out, so nobody can choose colliding ones. They are small numbers, or a small
-/// number and a generation: the low bits stay as they are and keep the entries of neighbours together; the highest
-/// seven, by which the table tells entries apart before it compares them, are mixed.
+/// Hashes ids that the server itself gives out, so nobody can choose colliding ones. They are small
+/// numbers, or a small number and a generation: the low bits stay as they are and keep the entries
+/// of neighbours together; the highest seven, by which the table tells entries apart before it
+/// compares them, are mixed.
 #[derive(Default)]
 pub struct IdHasher(u64);
 
@@ -86,11 +92,17 @@ mod tests {
     #[test]
     fn a_free_slot_is_used_again() {
         let mut slots = Slots::new();
-        assert_eq!([slots.insert(7_u64), slots.insert(8), slots.insert(9)], [0, 1, 2]);
+        assert_eq!(
+            [slots.insert(7_u64), slots.insert(8), slots.insert(9)],
+            [0, 1, 2]
+        );
         assert_eq!(slots.remove(8), Some(1));
         assert_eq!(slots.remove(8), None);
         assert_eq!(slots.insert(10), 1);
-        assert_eq!((slots.slot(8), slots.slot(10), slots.id(1)), (None, Some(1), 10));
+        assert_eq!(
+            (slots.slot(8), slots.slot(10), slots.id(1)),
+            (None, Some(1), 10)
+        );
     }
 
     #[test]
@@ -99,6 +111,9 @@ mod tests {
         for generation in 0..1000_u64 {
             slots.insert(generation << 32 | 5);
         }
-        assert!((0..1000_u64).all(|generation| slots.slot(generation << 32 | 5) == Some(generation as Slot)));
+        assert!(
+            (0..1000_u64)
+                .all(|generation| slots.slot(generation << 32 | 5) == Some(generation as Slot))
+        );
     }
 }

@@ -1,27 +1,32 @@
 //! What every pose was lately.
 //!
-//! Each tick the poses that changed go in ([`PoseBook::note`]); what a pose was at an earlier tick comes out
-//! ([`PoseBook::at`]), which is what a base is: a client that has a datagram has the poses of its tick. Ticks go by their stamps.
+//! Each tick the poses that changed go in ([`PoseBook::note`]); what a pose was at an earlier tick
+//! comes out ([`PoseBook::at`]), which is what a base is: a client that has a datagram has the
+//! poses of its tick. Ticks go by their stamps.
 //!
 //! Invariants:
-//! 1. What comes out for a stamp is what the world said at the tick of that stamp, or nothing if that is too many
-//!    changes ago: never another pose.
-//! 2. Of each pose the newest [`KEPT`] changes are kept, however long ago they were: what rests is known for ever.
+//! 1. What comes out for a stamp is what the world said at the tick of that stamp, or nothing if
+//!    that is too many changes ago: never another pose.
+//! 2. Of each pose the newest [`KEPT`] changes are kept, however long ago they were: what rests is
+//!    known for ever.
 //!
-//! Poses go by the world's dense pose slots, so that all this lies in arrays. Units: stamps are the room's time in whole milliseconds;
-//! metres for places. Memory: 2.2 KiB a pose. Cost: constant for what changes at every tick.
+//! Poses go by the world's dense pose slots, so that all this lies in arrays. Units: stamps are the
+//! room's time in whole milliseconds; metres for places. Memory: 2.2 KiB a pose. Cost: constant for
+//! what changes at every tick.
 
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
-/// Changes of a pose that are kept: three seconds of one that changes 20 times a second, one second at 60.
+/// Changes of a pose that are kept: three seconds of one that changes 20 times a second, one second
+/// at 60.
 pub const KEPT: usize = 64;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct PoseBook {
     heads: Vec<Head>,
-    /// Stamps of the kept changes: [`KEPT`] places a slot, each change behind the one before it, around.
+    /// Stamps of the kept changes: [`KEPT`] places a slot, each change behind the one before it,
+    /// around.
     stamps: Vec<GameTime>,
     poses: Vec<Pose>,
 }
@@ -43,11 +48,24 @@ impl PoseBook {
     pub fn begin(&mut self, slot: u32, kind: u8, stamp: GameTime, pose: Pose, place: [f32; 2]) {
         let slots = slot as usize + 1;
         if self.heads.len() < slots {
-            self.heads.resize(slots, Head { changed: GameTime::ZERO, place, count: 0, kind });
+            self.heads.resize(
+                slots,
+                Head {
+                    changed: GameTime::ZERO,
+                    place,
+                    count: 0,
+                    kind,
+                },
+            );
             self.stamps.resize(slots * KEPT, GameTime::ZERO);
             self.poses.resize(slots * KEPT, Pose::default());
         }
-        self.heads[slot as usize] = Head { changed: stamp, place, count: 0, kind };
+        self.heads[slot as usize] = Head {
+            changed: stamp,
+            place,
+            count: 0,
+            kind,
+        };
         self.note(slot, stamp, pose, place);
     }
 
@@ -91,7 +109,9 @@ impl PoseBook {
         let count = self.heads[slot as usize].count;
         let oldest = count.saturating_sub(KEPT as u32);
         // Mostly it has changed at each tick since, so the change in question is one of the newest.
-        let change = (oldest..count).rev().find(|&change| self.stamps[index(slot, change)] <= stamp)?;
+        let change = (oldest..count)
+            .rev()
+            .find(|&change| self.stamps[index(slot, change)] <= stamp)?;
         Some(&self.poses[index(slot, change)])
     }
 }
@@ -118,10 +138,17 @@ mod tests {
                     plain.push((tick, tick));
                 }
                 for asked in [tick, tick.saturating_sub(rng.u64(0..20)), rng.u64(0..=tick)] {
-                    let of_then = plain.iter().rposition(|&(stamp, _)| stamp <= asked).expect("it began at 0");
+                    let of_then = plain
+                        .iter()
+                        .rposition(|&(stamp, _)| stamp <= asked)
+                        .expect("it began at 0");
                     let kept = plain.len() - of_then <= KEPT;
                     let expected = kept.then(|| pose(plain[of_then].1));
-                    assert_eq!(book.at(3, at(asked)).copied(), expected, "seed {seed}, tick {tick}, asked {asked}");
+                    assert_eq!(
+                        book.at(3, at(asked)).copied(),
+                        expected,
+                        "seed {seed}, tick {tick}, asked {asked}"
+                    );
                 }
             }
             assert_eq!(book.changed(3), at(plain.last().expect("one").0));
@@ -135,7 +162,10 @@ mod tests {
         book.note(0, at(2), pose(2), [1.0, 2.0]);
         book.begin(0, 2, at(3), pose(7), [3.0, 4.0]);
         assert_eq!(book.at(0, at(2)), None);
-        assert_eq!((book.at(0, at(9)), book.newest(0)), (Some(&pose(7)), &pose(7)));
+        assert_eq!(
+            (book.at(0, at(9)), book.newest(0)),
+            (Some(&pose(7)), &pose(7))
+        );
         assert_eq!((book.kind(0), book.place(0)), (2, [3.0, 4.0]));
     }
 
@@ -144,6 +174,9 @@ mod tests {
     }
 
     fn pose(x: u64) -> Pose {
-        Pose { at: [x as i32, 0, 0], ..Pose::default() }
+        Pose {
+            at: [x as i32, 0, 0],
+            ..Pose::default()
+        }
     }
 }

@@ -1,21 +1,22 @@
 //! Poses coded once a tick, for all clients with the same base.
 //!
-//! (Pose slot, stamp of the base) goes in, what the shared level of the coder makes of it comes out: computed for the first
-//! client that needs it, copied for the others. With it comes how far off the client is that knows no more than the base:
-//! whether it is to be told at all.
+//! (Pose slot, stamp of the base) goes in, what the shared level of the coder makes of it comes
+//! out: computed for the first client that needs it, copied for the others. With it comes how far
+//! off the client is that knows no more than the base: whether it is to be told at all.
 //!
-//! Invariant: what comes out depends on (pose, base, stamps) and on nothing else; so who shares it with whom shows nowhere.
+//! Invariant: what comes out depends on (pose, base, stamps) and on nothing else; so who shares it
+//! with whom shows nowhere.
 //!
-//! Bound: [`WAYS`] bases for each pose; one more takes the place of an older one and is computed again. Cost: a look into an array;
-//! below 200 ns where it is computed.
+//! Bound: [`WAYS`] bases for each pose; one more takes the place of an older one and is computed
+//! again. Cost: a look into an array; below 200 ns where it is computed.
 
 use ambit_proto::pose::{self, Coded, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 
 use super::book::PoseBook;
 
-/// Bases of one pose in one tick. Clients acknowledge within a few ticks of each other; under a tight budget, bases of far
-/// objects are older.
+/// Bases of one pose in one tick. Clients acknowledge within a few ticks of each other; under a
+/// tight budget, bases of far objects are older.
 pub const WAYS: usize = 16;
 
 /// See the module.
@@ -56,7 +57,8 @@ pub struct Source<'b> {
 pub struct Key(u32);
 
 impl CodeCache {
-    /// The pose of `slot` as it is now, coded against what it was at `base`; `None` if nobody knows any more what that was.
+    /// The pose of `slot` as it is now, coded against what it was at `base`; `None` if nobody knows
+    /// any more what that was.
     #[inline]
     pub fn against(&mut self, source: Source<'_>, slot: u32, base: GameTime) -> Option<Key> {
         let key = source.place(slot, base);
@@ -74,7 +76,11 @@ impl CodeCache {
     /// The pose of `slot` as it is now, coded without a base.
     pub fn absolute(&mut self, source: Source<'_>, slot: u32) -> Key {
         let key = slot as usize * (WAYS + 1) + WAYS;
-        if self.places.get(key).is_none_or(|place| place.stamp != source.stamp) {
+        if self
+            .places
+            .get(key)
+            .is_none_or(|place| place.stamp != source.stamp)
+        {
             self.make(source, slot, key, None);
         }
         self.used += 1;
@@ -87,15 +93,15 @@ impl CodeCache {
         &self.places[key.0 as usize].coded
     }
 
-    /// How far a client is off that knows the base and no more: units of the grid or steps of the heading, whichever are
-    /// more; `u16::MAX` when it would be plainly wrong.
+    /// How far a client is off that knows the base and no more: units of the grid or steps of the
+    /// heading, whichever are more; `u16::MAX` when it would be plainly wrong.
     #[inline]
     pub fn error(&self, key: Key) -> u16 {
         self.places[key.0 as usize].error
     }
 
-    /// As [`CodeCache::error`], of a client that knows what the pose of `slot` was at `base`. Nothing takes the place of anything
-    /// for this: a key stays what it was.
+    /// As [`CodeCache::error`], of a client that knows what the pose of `slot` was at `base`.
+    /// Nothing takes the place of anything for this: a key stays what it was.
     pub fn error_of(&self, source: Source<'_>, slot: u32, base: GameTime) -> Option<u16> {
         match self.places.get(source.place(slot, base)) {
             Some(place) if place.stamp == source.stamp && place.base == base => Some(place.error),
@@ -105,18 +111,37 @@ impl CodeCache {
 
     /// How many poses were coded, and how often one was looked up, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
-        (std::mem::take(&mut self.made), std::mem::take(&mut self.used))
+        (
+            std::mem::take(&mut self.made),
+            std::mem::take(&mut self.used),
+        )
     }
 
     fn make(&mut self, source: Source<'_>, slot: u32, key: usize, base: Option<(GameTime, &Pose)>) {
         if self.places.len() <= key {
-            let nothing = Place { stamp: GameTime::MAX, base: GameTime::MAX, error: 0, coded: Coded::default() };
-            self.places.resize((slot as usize + 1) * (WAYS + 1), nothing);
+            let nothing = Place {
+                stamp: GameTime::MAX,
+                base: GameTime::MAX,
+                error: 0,
+                coded: Coded::default(),
+            };
+            self.places
+                .resize((slot as usize + 1) * (WAYS + 1), nothing);
         }
         let error = base.map_or(u16::MAX, |base| source.error(slot, base));
-        let coded = pose::code(source.format(slot), base, source.stamp, source.book.newest(slot));
+        let coded = pose::code(
+            source.format(slot),
+            base,
+            source.stamp,
+            source.book.newest(slot),
+        );
         let base = base.map_or(GameTime::MAX, |(base, _)| base);
-        self.places[key] = Place { stamp: source.stamp, base, error, coded };
+        self.places[key] = Place {
+            stamp: source.stamp,
+            base,
+            error,
+            coded,
+        };
         self.made += 1;
     }
 }
@@ -140,7 +165,8 @@ impl Source<'_> {
 /// How far off the receiver is that goes on from `base`.
 fn error(format: PoseFormat, base: (GameTime, &Pose), now: GameTime, pose: &Pose) -> u16 {
     let Turning::Yaw { bits } = format.turn else {
-        // What two poses foretell depends on which two a client has: here only what does not change is foretold.
+        // What two poses foretell depends on which two a client has: here only what does not change
+        // is foretold.
         return if base.1 == pose { 0 } else { u16::MAX };
     };
     let shown = pose::estimate(&format, base, None, now);
@@ -149,28 +175,49 @@ fn error(format: PoseFormat, base: (GameTime, &Pose), now: GameTime, pose: &Pose
     }
     let full = 1_u16 << bits;
     let turned = shown.turn[0].wrapping_sub(pose.turn[0]) & (full - 1);
-    let off = shown.at.iter().zip(pose.at).map(|(&shown, is)| shown.abs_diff(is)).max().unwrap_or(0);
-    turned.min(full - turned).max(u16::try_from(off).unwrap_or(u16::MAX))
+    let off = shown
+        .at
+        .iter()
+        .zip(pose.at)
+        .map(|(&shown, is)| shown.abs_diff(is))
+        .max()
+        .unwrap_or(0);
+    turned
+        .min(full - turned)
+        .max(u16::try_from(off).unwrap_or(u16::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+    const YAW: PoseFormat = PoseFormat {
+        per_metre: 100,
+        turn: Turning::Yaw { bits: 8 },
+        motion: None,
+    };
 
     #[test]
     fn what_is_looked_up_is_coded_against_its_base_and_once_only() {
         let mut book = PoseBook::default();
         book.begin(1, 0, at(0), pose(0), [0.0; 2]);
         (1..40).for_each(|tick| book.note(1, at(tick), pose(tick), [0.0; 2]));
-        let source = Source { book: &book, formats: &[YAW], stamp: at(39), tick_hz: 20 };
+        let source = Source {
+            book: &book,
+            formats: &[YAW],
+            stamp: at(39),
+            tick_hz: 20,
+        };
         let mut cache = CodeCache::default();
         for _ in 0..2 {
             for base in (10..39).rev() {
                 let key = cache.against(source, 1, at(base)).expect("it is kept");
                 let coded = pose::code(&YAW, Some((at(base), &pose(base))), at(39), &pose(39));
-                assert_eq!(cache.coded(key).bits_x256(), coded.bits_x256(), "base {base}");
+                assert_eq!(
+                    cache.coded(key).bits_x256(),
+                    coded.bits_x256(),
+                    "base {base}"
+                );
                 // Looking at another base does no harm to a key.
                 let before = cache.error(key);
                 cache.error_of(source, 1, at(base - 3));
@@ -179,25 +226,40 @@ mod tests {
         }
         let mut few = CodeCache::default();
         for _ in 0..100 {
-            (38 - WAYS as u64 + 1..39).for_each(|base| assert!(few.against(source, 1, at(base)).is_some()));
+            (38 - WAYS as u64 + 1..39)
+                .for_each(|base| assert!(few.against(source, 1, at(base)).is_some()));
             few.absolute(source, 1);
         }
-        assert_eq!(few.take_counts(), (WAYS as u64 + 1, 100 * (WAYS as u64 + 1)));
+        assert_eq!(
+            few.take_counts(),
+            (WAYS as u64 + 1, 100 * (WAYS as u64 + 1))
+        );
     }
 
     #[test]
     fn how_far_a_client_is_off_is_the_worst_of_place_and_heading() {
-        let walker =
-            |x: f32, yaw: f32, speed: f32| YAW.pose(ambit_proto::space::Position::on_ground(x, 0.0), yaw, speed);
+        let walker = |x: f32, yaw: f32, speed: f32| {
+            YAW.pose(ambit_proto::space::Position::on_ground(x, 0.0), yaw, speed)
+        };
         let check = |pose: Pose, expected: u16| {
             let base = walker(10.0, 0.0, 4.0);
-            assert_eq!(error(YAW, (at(0), &base), at(1), &pose), expected, "{pose:?}");
+            assert_eq!(
+                error(YAW, (at(0), &base), at(1), &pose),
+                expected,
+                "{pose:?}"
+            );
         };
         check(walker(10.2, 0.0, 4.0), 0);
         check(walker(10.25, 0.0, 4.0), 5);
         check(walker(10.2, -0.1, 4.0), 4);
         check(walker(10.2, 0.0, 0.0), u16::MAX);
-        check(Pose { flag: true, ..walker(10.2, 0.0, 4.0) }, u16::MAX);
+        check(
+            Pose {
+                flag: true,
+                ..walker(10.2, 0.0, 4.0)
+            },
+            u16::MAX,
+        );
     }
 
     fn at(tick: u64) -> GameTime {
@@ -206,6 +268,10 @@ mod tests {
 
     fn pose(tick: u64) -> Pose {
         let metres = tick as f32 * 0.2;
-        YAW.pose(ambit_proto::space::Position::on_ground(metres, metres), tick as f32 * 0.1, 4.0)
+        YAW.pose(
+            ambit_proto::space::Position::on_ground(metres, metres),
+            tick as f32 * 0.1,
+            4.0,
+        )
     }
 }

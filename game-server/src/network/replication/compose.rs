@@ -1,11 +1,11 @@
 //! Writes what is due to one client as records.
 //!
-//! The order: what is to be forgotten, the client's own avatar, then all else from the nearest to the farthest; so a late
-//! joiner gets the zone around the avatar in order of distance. What does not fit in a packet is skipped for the next that does, and
-//! left for the next packet.
-//! A component is sent as its present and future: its timeline from the packet's stamp on, or from when the object came
-//! into sight if that is later, with the value at that time as the first point. So each record stands for itself, and the way by
-//! which an object came, perhaps hidden, stays untold.
+//! The order: what is to be forgotten, the client's own avatar, then all else from the nearest to
+//! the farthest; so a late joiner gets the zone around the avatar in order of distance. What does
+//! not fit in a packet is skipped for the next that does, and left for the next packet. A component
+//! is sent as its present and future: its timeline from the packet's stamp on, or from when the
+//! object came into sight if that is later, with the value at that time as the first point. So each
+//! record stands for itself, and the way by which an object came, perhaps hidden, stays untold.
 
 use ambit_proto::message::{Head, Parts, RecordWriter};
 use ambit_proto::space::Position;
@@ -39,12 +39,16 @@ pub fn order(due: &mut [Due], world: &World, viewer: Position) {
     };
     due.sort_unstable_by(|a, b| {
         let ((class_a, distance_a), (class_b, distance_b)) = (urgency(a), urgency(b));
-        class_b.cmp(&class_a).then(distance_b.total_cmp(&distance_a)).then(b.slot.cmp(&a.slot))
+        class_b
+            .cmp(&class_a)
+            .then(distance_b.total_cmp(&distance_a))
+            .then(b.slot.cmp(&a.slot))
     });
 }
 
 impl Composer<'_> {
-    /// Writes the last ones of `due`, as far as they fit; those are taken off the list and told to `sent`.
+    /// Writes the last ones of `due`, as far as they fit; those are taken off the list and told to
+    /// `sent`.
     pub fn write(
         &self,
         cache: &mut RecordCache,
@@ -88,8 +92,19 @@ impl Composer<'_> {
 
     /// What differs from client to client.
     fn head(&self, due: &Due, coder: &mut impl Coder) {
-        let Due { alias, kind, own, at, .. } = *due;
-        let head = Head { alias, kind, at, own };
+        let Due {
+            alias,
+            kind,
+            own,
+            at,
+            ..
+        } = *due;
+        let head = Head {
+            alias,
+            kind,
+            at,
+            own,
+        };
         match due.what {
             What::Enter(_) => self.records.enter_head(&head, coder),
             What::Update(_) => self.records.update_head(&head, coder),
@@ -99,9 +114,17 @@ impl Composer<'_> {
 
     /// What is the same for all that may know as much.
     fn parts(&self, due: &Due, mask: u16, cache: &mut RecordCache) -> Bits {
-        let told = Told { object: due.object, mask, from: self.records.stamp.max(due.since) };
+        let told = Told {
+            object: due.object,
+            mask,
+            from: self.records.stamp.max(due.since),
+        };
         cache.bits(told, |writer| {
-            let parts = Parts { all: self.world.components(told.object), mask, from: told.from };
+            let parts = Parts {
+                all: self.world.components(told.object),
+                mask,
+                from: told.from,
+            };
             self.records.parts(due.kind, &parts, writer);
         })
     }

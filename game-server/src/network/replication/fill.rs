@@ -1,10 +1,12 @@
 //! The pose section of one client's datagram.
 //!
-//! What is due ([`Candidate`]s) and how many bytes there are go in; the section's bytes come out, and what did not fit stays
-//! due. While all fit, nobody asks what is worth most; when not, what has waited longest for its class goes first, and what does not fit
-//! is skipped for the next that does.
+//! What is due ([`Candidate`]s) and how many bytes there are go in; the section's bytes come out,
+//! and what did not fit stays due. While all fit, nobody asks what is worth most; when not, what
+//! has waited longest for its class goes first, and what does not fit is skipped for the next that
+//! does.
 //!
-//! Invariants: slots ascend in a section; no section is longer than it may be; an object stands in one section a tick at most.
+//! Invariants: slots ascend in a section; no section is longer than it may be; an object stands in
+//! one section a tick at most.
 
 use ambit_proto::pose::{self, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter};
 use ambit_proto::time::GameTime;
@@ -16,16 +18,16 @@ use super::poses::{Base, Candidate, Poses, Scene, by_priority};
 
 /// Header and end of a section, in bytes, at most.
 const FRAME_BYTES: usize = 9;
-/// About what a slot takes on top of a pose where nearly all slots are there, in 1/256 bits, and for each doubling of the distance
-/// to the next one that is.
+/// About what a slot takes on top of a pose where nearly all slots are there, in 1/256 bits, and
+/// for each doubling of the distance to the next one that is.
 const PLACE_X256: u32 = 5 * 128;
 const PLACE_OF_SOME_X256: u32 = 3 * 128;
 /// What a mode takes that is not the usual one, in 1/256 bits.
 const MODE_X256: u32 = 13 * 128;
 /// What the writer may hold back, being careful, where there is room by these figures.
 const CARE_X256: u64 = 16 * 256;
-/// Room that a pose without a near base must find at the fine level, in bits. What comes out longer makes the section be written
-/// again with less.
+/// Room that a pose without a near base must find at the fine level, in bits. What comes out longer
+/// makes the section be written again with less.
 const FINE_BITS: usize = 320;
 /// Room that any other pose must find there, in hundredths of what poses typically take.
 const FINE_FACTOR_PERCENT: usize = 150;
@@ -41,7 +43,8 @@ const MISSES: usize = 8;
 pub struct Filled {
     /// Poses that it carries.
     pub poses: u32,
-    /// What they take without slots and header, in 1/256 bits; 0 at the fine level, where nobody knows.
+    /// What they take without slots and header, in 1/256 bits; 0 at the fine level, where nobody
+    /// knows.
     pub content_x256: u64,
     /// Its header, in bits.
     pub header_bits: usize,
@@ -76,8 +79,8 @@ pub struct Section<'s> {
 }
 
 impl Section<'_> {
-    /// Replaces `out` by a section with as many of `due` as fit, and takes those off the list. `due` is in ascending order of slots,
-    /// and stays so.
+    /// Replaces `out` by a section with as many of `due` as fit, and takes those off the list.
+    /// `due` is in ascending order of slots, and stays so.
     pub fn fill(
         &self,
         poses: &mut Poses,
@@ -92,11 +95,16 @@ impl Section<'_> {
         self.choose(poses, due, buffers);
         let (number, window) = (self.numbers.next(), self.numbers.window());
         // What has lost its base within this tick is looked at again at the next one.
-        let holds = |candidate: &mut Candidate| poses.holds(candidate.slot, candidate.base, window, self.numbers);
-        buffers.skipped.extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
+        let holds = |candidate: &mut Candidate| {
+            poses.holds(candidate.slot, candidate.base, window, self.numbers)
+        };
+        buffers
+            .skipped
+            .extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
         let mut filled = self.write(poses, buffers, out);
         let mut fewer = 1;
-        // Nobody knows what adaptive contexts make of a pose before it is written: then it is done again with fewer.
+        // Nobody knows what adaptive contexts make of a pose before it is written: then it is done
+        // again with fewer.
         while out.len() > self.most_bytes {
             self.thin_out(poses, fewer, out.len(), buffers);
             filled = self.write(poses, buffers, out);
@@ -111,22 +119,41 @@ impl Section<'_> {
             out.clear();
             return Filled::default();
         }
-        Filled { bytes: out.len(), ..filled }
+        Filled {
+            bytes: out.len(),
+            ..filled
+        }
     }
 
-    /// Replaces `out` by a section with what was chosen, as far as it seems to fit: that is moved to `written`.
+    /// Replaces `out` by a section with what was chosen, as far as it seems to fit: that is moved
+    /// to `written`.
     fn write(&self, poses: &Poses, buffers: &mut Buffers, out: &mut Vec<u8>) -> Filled {
         out.clear();
-        let Buffers { chosen, skipped, written, history, scene } = buffers;
+        let Buffers {
+            chosen,
+            skipped,
+            written,
+            history,
+            scene,
+        } = buffers;
         if chosen.is_empty() {
             return Filled::default();
         }
         let acked = self.numbers.window().map(|window| window.acked_set());
-        let level = if self.scene.shared { Level::Shared } else { Level::Fine };
+        let level = if self.scene.shared {
+            Level::Shared
+        } else {
+            Level::Fine
+        };
         let mut header = SectionHeader::new(level, self.numbers.next(), acked);
         let mut measure = Measure::new();
-        header.wire(&mut measure).expect("a measure refuses nothing");
-        let mut filled = Filled { header_bits: measure.bits(), ..Filled::default() };
+        header
+            .wire(&mut measure)
+            .expect("a measure refuses nothing");
+        let mut filled = Filled {
+            header_bits: measure.bits(),
+            ..Filled::default()
+        };
         let mut writer = SectionWriter::with_scene(out, &header, scene);
         if level == Level::Fine {
             self.write_reference(&mut writer, poses, chosen, history, written);
@@ -152,10 +179,19 @@ impl Section<'_> {
         filled
     }
 
-    /// Chooses those that were written once more, but for those that are worth least: as many as make up for what is too long.
+    /// Chooses those that were written once more, but for those that are worth least: as many as
+    /// make up for what is too long.
     fn thin_out(&self, poses: &Poses, least: usize, bytes: usize, buffers: &mut Buffers) {
-        let Buffers { chosen, skipped, written, .. } = buffers;
-        let too_many = (written.len() * (bytes - self.most_bytes)).div_ceil(bytes).max(least).min(written.len());
+        let Buffers {
+            chosen,
+            skipped,
+            written,
+            ..
+        } = buffers;
+        let too_many = (written.len() * (bytes - self.most_bytes))
+            .div_ceil(bytes)
+            .max(least)
+            .min(written.len());
         poses.prioritise(self.scene, self.viewer, written);
         by_priority(written);
         skipped.extend(written.drain(..too_many));
@@ -168,7 +204,10 @@ impl Section<'_> {
         let budget_x256 = ((self.most_bytes - FRAME_BYTES) * 8 * 256) as u64;
         let slots = due.last().map_or(0, |last| u64::from(last.slot) + 1);
         let count = due.len() as u64;
-        let all = due.iter().map(|candidate| u64::from(candidate.cost_x256())).sum::<u64>();
+        let all = due
+            .iter()
+            .map(|candidate| u64::from(candidate.cost_x256()))
+            .sum::<u64>();
         let all = all + count * u64::from(place_x256(slots, count));
         if all <= budget_x256 {
             std::mem::swap(due, &mut buffers.chosen);
@@ -190,10 +229,13 @@ impl Section<'_> {
                 buffers.skipped.push(candidate);
             }
         }
-        buffers.chosen.sort_unstable_by_key(|candidate| candidate.slot);
+        buffers
+            .chosen
+            .sort_unstable_by_key(|candidate| candidate.slot);
     }
 
-    /// What others move with goes first: the avatar, if it is told relative to a pose that the client has.
+    /// What others move with goes first: the avatar, if it is told relative to a pose that the
+    /// client has.
     fn write_reference(
         &self,
         writer: &mut SectionWriter<'_>,
@@ -202,14 +244,33 @@ impl Section<'_> {
         history: &mut Vec<(GameTime, Pose)>,
         written: &mut Vec<Candidate>,
     ) {
-        let Some(index) = chosen.iter().position(|candidate| Some(candidate.slot) == self.own) else { return };
+        let Some(index) = chosen
+            .iter()
+            .position(|candidate| Some(candidate.slot) == self.own)
+        else {
+            return;
+        };
         let candidate = chosen[index];
         let Scene { source, .. } = self.scene;
         let room = writer.bytes() + candidate.bytes_at_most(REFERENCE_BITS) <= self.most_bytes;
         let in_window = room && mode(candidate.base) == Mode::Window;
-        if in_window && poses.history(candidate.slot, candidate.base, self.numbers, source.book, history) {
+        if in_window
+            && poses.history(
+                candidate.slot,
+                candidate.base,
+                self.numbers,
+                source.book,
+                history,
+            )
+        {
             let pose = source.book.newest(candidate.pose_slot);
-            writer.reference(candidate.slot, self.format(&candidate), history, source.stamp, pose);
+            writer.reference(
+                candidate.slot,
+                self.format(&candidate),
+                history,
+                source.stamp,
+                pose,
+            );
             chosen.remove(index);
             written.push(candidate);
         }
@@ -223,13 +284,30 @@ impl Section<'_> {
         history: &mut Vec<(GameTime, Pose)>,
     ) {
         let Scene { source, .. } = self.scene;
-        let is_known = poses.history(candidate.slot, candidate.base, self.numbers, source.book, history);
-        let mode = if is_known { mode(candidate.base) } else { Mode::Absolute };
+        let is_known = poses.history(
+            candidate.slot,
+            candidate.base,
+            self.numbers,
+            source.book,
+            history,
+        );
+        let mode = if is_known {
+            mode(candidate.base)
+        } else {
+            Mode::Absolute
+        };
         if !is_known {
             history.clear();
         }
         let pose = source.book.newest(candidate.pose_slot);
-        writer.fine(candidate.slot, mode, self.format(candidate), history, source.stamp, pose);
+        writer.fine(
+            candidate.slot,
+            mode,
+            self.format(candidate),
+            history,
+            source.stamp,
+            pose,
+        );
     }
 
     fn format(&self, candidate: &Candidate) -> &PoseFormat {
@@ -250,12 +328,17 @@ impl Candidate {
 
     /// Pose and mode.
     fn cost_x256(&self) -> u32 {
-        self.bits_x256 + if mode(self.base) == Mode::Window { 0 } else { MODE_X256 }
+        self.bits_x256
+            + if mode(self.base) == Mode::Window {
+                0
+            } else {
+                MODE_X256
+            }
     }
 }
 
-/// About what a slot takes in a section of so many of `slots`: the fewer there are, the farther apart they are, and the longer are
-/// the numbers that say so.
+/// About what a slot takes in a section of so many of `slots`: the fewer there are, the farther
+/// apart they are, and the longer are the numbers that say so.
 fn place_x256(slots: u64, count: u64) -> u32 {
     PLACE_X256 + PLACE_OF_SOME_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
 }
@@ -280,7 +363,11 @@ mod tests {
     use crate::network::replication::freshness::Rates;
     use crate::network::replication::poses::Look;
 
-    const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+    const YAW: PoseFormat = PoseFormat {
+        per_metre: 100,
+        turn: Turning::Yaw { bits: 8 },
+        motion: None,
+    };
     const OBJECTS: u16 = 200;
 
     #[test]
@@ -288,20 +375,42 @@ mod tests {
         for most_bytes in (0..400).step_by(7).chain([1_100]) {
             let mut crowd = Crowd::new();
             let (sent, left) = crowd.tick(most_bytes, 1);
-            assert!(crowd.section.len() <= most_bytes, "{} of {most_bytes} bytes", crowd.section.len());
+            assert!(
+                crowd.section.len() <= most_bytes,
+                "{} of {most_bytes} bytes",
+                crowd.section.len()
+            );
             let mut all = [sent.clone(), left].concat();
             all.sort_unstable();
             assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{most_bytes} bytes");
-            assert!(sent.len() * 12 >= most_bytes.saturating_sub(40) || sent.len() == usize::from(OBJECTS), "{sent:?}");
+            assert!(
+                sent.len() * 12 >= most_bytes.saturating_sub(40)
+                    || sent.len() == usize::from(OBJECTS),
+                "{sent:?}"
+            );
         }
     }
 
     #[test]
     fn no_section_of_the_fine_level_is_longer_than_it_may_be_whatever_jumps() {
-        let motion = Some(MotionFormat { linear: 128, angular: 64 });
-        for format in [YAW, PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion }] {
+        let motion = Some(MotionFormat {
+            linear: 128,
+            angular: 64,
+        });
+        for format in [
+            YAW,
+            PoseFormat {
+                per_metre: 4_096,
+                turn: Turning::Free { bits: 15 },
+                motion,
+            },
+        ] {
             for seed in 0..40 {
-                let mut crowd = Crowd { fine: Some(fastrand::Rng::with_seed(seed)), format, ..Crowd::new() };
+                let mut crowd = Crowd {
+                    fine: Some(fastrand::Rng::with_seed(seed)),
+                    format,
+                    ..Crowd::new()
+                };
                 let most_bytes = 60 + 30 * seed as usize;
                 let mut told = 0;
                 for tick in 1..60 {
@@ -309,10 +418,15 @@ mod tests {
                         crowd.numbers.acked(acked);
                     }
                     let (sent, _) = crowd.tick(most_bytes, tick);
-                    assert!(crowd.section.len() <= most_bytes, "{} of {most_bytes} bytes", crowd.section.len());
+                    assert!(
+                        crowd.section.len() <= most_bytes,
+                        "{} of {most_bytes} bytes",
+                        crowd.section.len()
+                    );
                     told += sent.len();
                 }
-                // What came out too long is written again with less, and must not come out nearly empty.
+                // What came out too long is written again with less, and must not come out nearly
+                // empty.
                 assert!(told > 59, "{told} poses in 59 ticks of {most_bytes} bytes");
             }
         }
@@ -327,12 +441,18 @@ mod tests {
         let mut last = [0; OBJECTS as usize];
         for tick in 1..200 {
             let (sent, _) = crowd.tick(200, tick);
-            assert!([17, 90, 150].iter().all(|engaged| sent.contains(engaged)), "tick {tick}: {sent:?}");
+            assert!(
+                [17, 90, 150].iter().all(|engaged| sent.contains(engaged)),
+                "tick {tick}: {sent:?}"
+            );
             for slot in sent {
                 last[usize::from(slot)] = tick;
             }
         }
-        assert!(last.iter().all(|&sent| sent > 160), "nothing is forgotten: {last:?}");
+        assert!(
+            last.iter().all(|&sent| sent > 160),
+            "nothing is forgotten: {last:?}"
+        );
     }
 
     #[test]
@@ -343,7 +463,10 @@ mod tests {
         crowd.numbers.acked(0);
         crowd.poses.begin(OBJECTS - 1, u32::from(OBJECTS) - 1, true);
         let (sent, left) = crowd.tick(LEAST_BYTES + 2, 2);
-        assert!(!sent.is_empty() && left.contains(&(OBJECTS - 1)), "{sent:?}");
+        assert!(
+            !sent.is_empty() && left.contains(&(OBJECTS - 1)),
+            "{sent:?}"
+        );
     }
 
     #[test]
@@ -351,7 +474,8 @@ mod tests {
         let mut crowd = Crowd::new();
         crowd.tick(10_000, 1);
         crowd.numbers.acked(0);
-        // Slices of a block go out between the look at what is due and its datagram, so many that the base is out of sight.
+        // Slices of a block go out between the look at what is due and its datagram, so many that
+        // the base is out of sight.
         crowd.slices = 70;
         let (sent, left) = crowd.tick(10_000, 2);
         assert!(sent.is_empty() && !left.is_empty() && crowd.section.is_empty());
@@ -364,13 +488,30 @@ mod tests {
         let at = [(); 3].map(|()| rng.i32(..) >> rng.u8(8..32));
         let velocity = |rng: &mut fastrand::Rng| [(); 3].map(|()| rng.i16(..) >> rng.u8(..16));
         let moves = format.motion.is_some();
-        let motion = if moves { Motion { linear: velocity(rng), angular: velocity(rng) } } else { Motion::default() };
+        let motion = if moves {
+            Motion {
+                linear: velocity(rng),
+                angular: velocity(rng),
+            }
+        } else {
+            Motion::default()
+        };
         let turn = match format.turn {
             Turning::Fixed => [0; 4],
             Turning::Yaw { bits } => [rng.u16(..1 << bits), 0, 0, 0],
-            Turning::Free { bits } => [rng.u16(..4), rng.u16(..1 << bits), rng.u16(..1 << bits), rng.u16(..1 << bits)],
+            Turning::Free { bits } => [
+                rng.u16(..4),
+                rng.u16(..1 << bits),
+                rng.u16(..1 << bits),
+                rng.u16(..1 << bits),
+            ],
         };
-        Pose { at, turn, motion, ..Pose::default() }
+        Pose {
+            at,
+            turn,
+            motion,
+            ..Pose::default()
+        }
     }
 
     struct Crowd {
@@ -396,11 +537,26 @@ mod tests {
                 poses.begin(slot, slot.into(), false);
                 poses.activate(slot);
             }
-            let (numbers, cache, due, buffers) =
-                (Numbers::default(), CodeCache::default(), Vec::new(), Buffers::default());
+            let (numbers, cache, due, buffers) = (
+                Numbers::default(),
+                CodeCache::default(),
+                Vec::new(),
+                Buffers::default(),
+            );
             let book = PoseBook::default();
             let (format, fine, section) = (YAW, None, Vec::new());
-            Crowd { format, fine, slices: 0, book, numbers, poses, cache, due, buffers, section }
+            Crowd {
+                format,
+                fine,
+                slices: 0,
+                book,
+                numbers,
+                poses,
+                cache,
+                due,
+                buffers,
+                section,
+            }
         }
 
         /// All have moved; which slots are in a section of so many bytes, and which are not.
@@ -409,7 +565,9 @@ mod tests {
             for slot in 0..u32::from(OBJECTS) {
                 // All walk north and look about more and more.
                 let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
-                let mut pose = self.format.pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
+                let mut pose =
+                    self.format
+                        .pose(Position::on_ground(x, 0.2 * tick as f32), heading, 4.0);
                 if let Some(rng) = &mut self.fine
                     && rng.u8(..4) == 0
                 {
@@ -421,22 +579,46 @@ mod tests {
                 self.book.note(slot, stamp, pose, [x, 0.0]);
             }
             let rates = [Rates::of(&Freshness::default(), Sync::Interpolated)];
-            let source = Source { book: &self.book, formats: &[self.format], stamp, tick_hz: 20 };
-            let scene = Scene { source, rates: &rates, shared: self.fine.is_none() };
+            let source = Source {
+                book: &self.book,
+                formats: &[self.format],
+                stamp,
+                tick_hz: 20,
+            };
+            let scene = Scene {
+                source,
+                rates: &rates,
+                shared: self.fine.is_none(),
+            };
             let look = Look {
                 viewer: [0.0; 2],
                 most: usize::MAX,
                 typical_x256: if self.fine.is_some() { 100 * 256 } else { 0 },
             };
-            self.poses.collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
+            self.poses
+                .collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
             let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
             (0..self.slices).for_each(|_| self.numbers.sent(stamp, false));
-            let section =
-                Section { scene, cache: &self.cache, numbers: &self.numbers, own: None, viewer: [0.0; 2], most_bytes };
-            let filled = section.fill(&mut self.poses, &mut self.due, &mut self.buffers, &mut self.section);
+            let section = Section {
+                scene,
+                cache: &self.cache,
+                numbers: &self.numbers,
+                own: None,
+                viewer: [0.0; 2],
+                most_bytes,
+            };
+            let filled = section.fill(
+                &mut self.poses,
+                &mut self.due,
+                &mut self.buffers,
+                &mut self.section,
+            );
             self.numbers.sent(stamp, filled.poses > 0);
             let left: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
-            let sent: Vec<u16> = before.into_iter().filter(|slot| !left.contains(slot)).collect();
+            let sent: Vec<u16> = before
+                .into_iter()
+                .filter(|slot| !left.contains(slot))
+                .collect();
             assert_eq!(sent.len(), filled.poses as usize);
             (sent, left)
         }

@@ -1,12 +1,14 @@
 //! How fresh a client's picture of an object should be, and what that makes it worth.
 //!
-//! A kind's target ages and how near an object is go in; a class comes out, a rate at which its priority grows while it waits, and
-//! by how much the client may be wrong before it is told. Source: design, section 6; reference 004 for what the receiver foretells.
+//! A kind's target ages and how near an object is go in; a class comes out, a rate at which its
+//! priority grows while it waits, and by how much the client may be wrong before it is told.
+//! Source: design, section 6; reference 004 for what the receiver foretells.
 //!
-//! With bytes enough, everything that changed is told at each tick. Under a tight budget what has the highest priority
-//! goes first: the time since it was sent times the rate of its class. So nothing waits for ever, and classes degrade in
-//! order: far objects are four times beyond their target age before near ones are beyond theirs, and those four times before
-//! what the player fights is.
+//! With bytes enough, everything that changed is told at each tick. Under a tight budget what has
+//! the highest priority goes first: the time since it was sent times the rate of its class. So
+//! nothing waits for ever, and classes degrade in order: far objects are four times beyond their
+//! target age before near ones are beyond theirs, and those four times before what the player
+//! fights is.
 
 use ambit_proto::schema::{Freshness, Kind, Schema, Sync};
 
@@ -24,7 +26,8 @@ pub enum Class {
 /// All of them, by their index.
 pub const CLASSES: [Class; 3] = [Class::Engaged, Class::Near, Class::Far];
 
-/// What one class yields to the next: it may be as many times beyond its target age before the next one is at its own.
+/// What one class yields to the next: it may be as many times beyond its target age before the next
+/// one is at its own.
 const ORDER: f32 = 4.0;
 /// Metres beyond `near_m` for each further unit of the grid that a far object may be off.
 const METRES_PER_UNIT: f32 = 8.0;
@@ -47,20 +50,36 @@ impl Rates {
     /// Of a kind.
     pub fn of(freshness: &Freshness, sync: Sync) -> Self {
         let target = |ms: u32| 1.0 / ms.max(1) as f32;
-        let per_ms =
-            [ORDER * ORDER * target(freshness.engaged_ms), ORDER * target(freshness.near_ms), target(freshness.far_ms)];
+        let per_ms = [
+            ORDER * ORDER * target(freshness.engaged_ms),
+            ORDER * target(freshness.near_ms),
+            target(freshness.far_ms),
+        ];
         let target_ms = [freshness.engaged_ms, freshness.near_ms, freshness.far_ms];
-        Rates { near_m: freshness.near_m, per_ms, target_ms, simulated: sync == Sync::Simulated }
+        Rates {
+            near_m: freshness.near_m,
+            per_ms,
+            target_ms,
+            simulated: sync == Sync::Simulated,
+        }
     }
 
     /// Of all kinds of a schema.
     pub fn of_schema(schema: &Schema) -> Vec<Self> {
-        schema.kinds.iter().map(|kind: &Kind| Rates::of(&kind.freshness, kind.sync)).collect()
+        schema
+            .kinds
+            .iter()
+            .map(|kind: &Kind| Rates::of(&kind.freshness, kind.sync))
+            .collect()
     }
 
     /// The class of an object that the player is not engaged with.
     pub fn class(&self, distance_m: f32) -> Class {
-        if distance_m <= self.near_m { Class::Near } else { Class::Far }
+        if distance_m <= self.near_m {
+            Class::Near
+        } else {
+            Class::Far
+        }
     }
 
     /// Priority of what has waited for so long.
@@ -75,7 +94,8 @@ impl Rates {
 
     /// By how many units of the grid a client may be wrong about an object so far away.
     pub fn tolerance(&self, distance_m: f32) -> u16 {
-        let beyond = ((distance_m - self.near_m) / METRES_PER_UNIT).clamp(0.0, f32::from(MOST_TOLERATED - 1));
+        let beyond = ((distance_m - self.near_m) / METRES_PER_UNIT)
+            .clamp(0.0, f32::from(MOST_TOLERATED - 1));
         1 + beyond as u16
     }
 }
@@ -92,11 +112,24 @@ mod tests {
 
     #[test]
     fn classes_degrade_in_order() {
-        let rates =
-            Rates::of(&Freshness { engaged_ms: 50, near_m: 15.0, near_ms: 100, far_ms: 400 }, Sync::Interpolated);
+        let rates = Rates::of(
+            &Freshness {
+                engaged_ms: 50,
+                near_m: 15.0,
+                near_ms: 100,
+                far_ms: 400,
+            },
+            Sync::Interpolated,
+        );
         // A far object that waits for four times its target is worth a near one at its target.
-        assert_eq!(rates.priority(Class::Far, 1_600), rates.priority(Class::Near, 100));
-        assert_eq!(rates.priority(Class::Near, 400), rates.priority(Class::Engaged, 50));
+        assert_eq!(
+            rates.priority(Class::Far, 1_600),
+            rates.priority(Class::Near, 100)
+        );
+        assert_eq!(
+            rates.priority(Class::Near, 400),
+            rates.priority(Class::Engaged, 50)
+        );
         // What waits long enough goes before anything.
         assert!(rates.priority(Class::Far, 60_000) > rates.priority(Class::Engaged, 150));
     }
@@ -108,6 +141,9 @@ mod tests {
             [0.0, 15.0, 22.9, 23.1, 1_000.0].map(|metres| rates.tolerance(metres)),
             [1, 1, 1, 2, MOST_TOLERATED]
         );
-        assert_eq!((rates.class(15.0), rates.class(15.1)), (Class::Near, Class::Far));
+        assert_eq!(
+            (rates.class(15.0), rates.class(15.1)),
+            (Class::Near, Class::Far)
+        );
     }
 }

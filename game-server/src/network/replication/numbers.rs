@@ -1,20 +1,23 @@
 //! The datagrams that one client was sent lately: when each left, and what became of it.
 //!
-//! What the link reports goes in ([`Numbers::acked`], [`Numbers::lost`]); out comes the **window**: the newest datagram that the
-//! client is known to have, and which of the 32 before it. Both ends take the bases of poses from there, so no base is
-//! named object by object.
+//! What the link reports goes in ([`Numbers::acked`], [`Numbers::lost`]); out comes the **window**:
+//! the newest datagram that the client is known to have, and which of the 32 before it. Both ends
+//! take the bases of poses from there, so no base is named object by object.
 //!
 //! Invariants:
-//! 1. What is in the window was acknowledged, and left since the client last lost track ([`Numbers::forget_bases`]); or it
-//!    bore no pose, so that it is no base whatever became of it: a window without holes is told in fewer bits.
-//! 2. Numbers ascend by one with each datagram, whether it carries anything or not, as the client counts them too.
+//! 1. What is in the window was acknowledged, and left since the client last lost track
+//!    ([`Numbers::forget_bases`]); or it bore no pose, so that it is no base whatever became of it:
+//!    a window without holes is told in fewer bits.
+//! 2. Numbers ascend by one with each datagram, whether it carries anything or not, as the client
+//!    counts them too.
 //!
 //! Cost: constant, whatever the number of objects; half a KiB a client.
 
 use ambit_proto::pose::AckedSet;
 use ambit_proto::time::GameTime;
 
-/// Datagrams of which is known when they left: more than a window, so that what is in flight is judged as well.
+/// Datagrams of which is known when they left: more than a window, so that what is in flight is
+/// judged as well.
 pub const REMEMBERED: u64 = 64;
 /// How far behind its newest datagram the window reaches.
 const EARLIER: u64 = 32;
@@ -60,7 +63,15 @@ pub struct Window {
 impl Default for Numbers {
     fn default() -> Self {
         let stamps = [GameTime::ZERO; REMEMBERED as usize];
-        Numbers { next: 0, stamps, acked: 0, lost: 0, bare: 0, newest_acked: None, floor: 0 }
+        Numbers {
+            next: 0,
+            stamps,
+            acked: 0,
+            lost: 0,
+            bare: 0,
+            newest_acked: None,
+            floor: 0,
+        }
     }
 }
 
@@ -76,7 +87,11 @@ impl Numbers {
         self.stamps[place(self.next)] = stamp;
         self.acked &= !bit;
         self.lost &= !bit;
-        self.bare = if bears { self.bare & !bit } else { self.bare | bit };
+        self.bare = if bears {
+            self.bare & !bit
+        } else {
+            self.bare | bit
+        };
         self.next += 1;
     }
 
@@ -95,7 +110,8 @@ impl Numbers {
         }
     }
 
-    /// The client cannot read what refers to what it was sent up to now: none of that is a base any more.
+    /// The client cannot read what refers to what it was sent up to now: none of that is a base any
+    /// more.
     pub fn forget_bases(&mut self) {
         self.floor = self.next;
     }
@@ -110,10 +126,17 @@ impl Numbers {
         let is_near = |newest: &u64| *newest >= self.floor && self.next - newest < REMEMBERED;
         let newest = self.newest_acked.filter(is_near)?;
         // Bit 63 is the newest after the turn, and bit 0 after the reversal.
-        let newest_first = (self.acked | self.bare).rotate_left(63 - place(newest) as u32).reverse_bits();
+        let newest_first = (self.acked | self.bare)
+            .rotate_left(63 - place(newest) as u32)
+            .reverse_bits();
         // Not beyond the floor, and not where newer ones have taken the places.
-        let reach = (newest - self.floor).min(EARLIER).min(REMEMBERED - (self.next - newest));
-        Some(Window { newest, mask: newest_first & (u64::MAX >> (63 - reach)) })
+        let reach = (newest - self.floor)
+            .min(EARLIER)
+            .min(REMEMBERED - (self.next - newest));
+        Some(Window {
+            newest,
+            mask: newest_first & (u64::MAX >> (63 - reach)),
+        })
     }
 
     /// What became of a datagram.
@@ -139,7 +162,10 @@ impl Numbers {
 impl Window {
     /// As it is told to the client.
     pub fn acked_set(&self) -> AckedSet {
-        AckedSet { newest: self.newest, mask: (self.mask >> 1) as u32 }
+        AckedSet {
+            newest: self.newest,
+            mask: (self.mask >> 1) as u32,
+        }
     }
 }
 
@@ -165,7 +191,10 @@ mod tests {
                 if rng.u8(0..4) == 0 {
                     bare.push(numbers.next());
                 }
-                numbers.sent(GameTime::from_millis(numbers.next() * 50), bare.last() != Some(&numbers.next()));
+                numbers.sent(
+                    GameTime::from_millis(numbers.next() * 50),
+                    bare.last() != Some(&numbers.next()),
+                );
                 let number = numbers.next().saturating_sub(rng.u64(1..40));
                 if rng.bool() && !acked.contains(&number) {
                     numbers.acked(number);
@@ -178,11 +207,23 @@ mod tests {
                     floor = numbers.next();
                 }
                 let next = numbers.next();
-                let newest = acked.iter().copied().max().filter(|&newest| newest >= floor && newest + 64 > next);
+                let newest = acked
+                    .iter()
+                    .copied()
+                    .max()
+                    .filter(|&newest| newest >= floor && newest + 64 > next);
                 let expected = newest.map(|newest| {
-                    let lowest = floor.max(newest.saturating_sub(32)).max(next.saturating_sub(64));
-                    let known = acked.iter().chain(&bare).filter(|&&number| (lowest..=newest).contains(&number));
-                    Window { newest, mask: known.fold(0, |mask, number| mask | 1 << (newest - number)) }
+                    let lowest = floor
+                        .max(newest.saturating_sub(32))
+                        .max(next.saturating_sub(64));
+                    let known = acked
+                        .iter()
+                        .chain(&bare)
+                        .filter(|&&number| (lowest..=newest).contains(&number));
+                    Window {
+                        newest,
+                        mask: known.fold(0, |mask, number| mask | 1 << (newest - number)),
+                    }
                 });
                 assert_eq!(numbers.window(), expected, "seed {seed}, next {next}");
             }
@@ -196,10 +237,16 @@ mod tests {
         (0..3).for_each(|n| numbers.sent(GameTime::from_millis(n), true));
         numbers.acked(0);
         numbers.lost(1);
-        assert_eq!([0, 1, 2].map(|number| numbers.fate(number)), [Fate::Acked, Fate::Gone, Fate::InFlight]);
+        assert_eq!(
+            [0, 1, 2].map(|number| numbers.fate(number)),
+            [Fate::Acked, Fate::Gone, Fate::InFlight]
+        );
         assert_eq!(numbers.stamp(2), GameTime::from_millis(2));
         (0..64).for_each(|n| numbers.sent(GameTime::from_millis(n), true));
-        assert_eq!([0, 1, 2].map(|number| numbers.fate(number)), [Fate::Gone; 3]);
+        assert_eq!(
+            [0, 1, 2].map(|number| numbers.fate(number)),
+            [Fate::Gone; 3]
+        );
         assert_eq!(numbers.window(), None);
     }
 }

@@ -1,20 +1,24 @@
 //! Which poses one client is to be told now, and against what.
 //!
-//! What the client follows goes in ([`Poses::begin`], [`Poses::activate`], [`Poses::end`]), and what it was sent
-//! ([`Poses::sent`]); [`Poses::collect`] says which poses are due at a tick, each with the base that the client is known to
-//! have. Which of them go out if not all fit, `fill` decides by their priorities ([`Poses::prioritise`]).
+//! What the client follows goes in ([`Poses::begin`], [`Poses::activate`], [`Poses::end`]), and
+//! what it was sent ([`Poses::sent`]); [`Poses::collect`] says which poses are due at a tick, each
+//! with the base that the client is known to have. Which of them go out if not all fit, `fill`
+//! decides by their priorities ([`Poses::prioritise`]).
 //!
-//! An object's pose is told while the object stirs, at each tick unless the client foretells it well enough; and after that until the
-//! client is known to have the pose in which it came to rest.
+//! An object's pose is told while the object stirs, at each tick unless the client foretells it
+//! well enough; and after that until the client is known to have the pose in which it came to rest.
 //!
 //! Invariants:
 //! 1. A pose is told only of an object whose `Enter` was confirmed.
-//! 2. A base is a pose that the client has acknowledged, and both ends find the same: the newest in the window, or the last one
-//!    that was ever sent if that was acknowledged before the window began, or none.
-//! 3. An object leaves the list of what is active only when the client is known to have its present pose.
+//! 2. A base is a pose that the client has acknowledged, and both ends find the same: the newest in
+//!    the window, or the last one that was ever sent if that was acknowledged before the window
+//!    began, or none.
+//! 3. An object leaves the list of what is active only when the client is known to have its present
+//!    pose.
 //!
-//! No look-up by id, nothing allocated: what a tick walks through lies in two arrays by slot. Nothing happens here when something is
-//! acknowledged: which datagrams carried an object is a mask, and the window is one too. Cost: what is active.
+//! No look-up by id, nothing allocated: what a tick walks through lies in two arrays by slot.
+//! Nothing happens here when something is acknowledged: which datagrams carried an object is a
+//! mask, and the window is one too. Cost: what is active.
 
 use std::cmp::Ordering;
 
@@ -76,7 +80,8 @@ pub struct Scene<'b> {
 pub struct Look {
     /// Where its avatar is.
     pub viewer: [f32; 2],
-    /// How many poses are worth coding, those of the highest priority, since no more of them can go out.
+    /// How many poses are worth coding, those of the highest priority, since no more of them can go
+    /// out.
     pub most: usize,
     /// What a pose takes whose cost is not known before it is written, in 1/256 bits.
     pub typical_x256: u32,
@@ -108,22 +113,32 @@ impl Poses {
         self.engaged.retain(|&(_, engaged)| engaged != slot);
     }
 
-    /// The client has the object, or the object begins to stir: the client is told its pose until it is known to have it.
+    /// The client has the object, or the object begins to stir: the client is told its pose until
+    /// it is known to have it.
     pub fn activate(&mut self, slot: u16) {
         self.active[usize::from(slot) / 64] |= 1 << (slot % 64);
     }
 
     /// How many objects stir, or are not confirmed to rest.
     pub fn active_count(&self) -> usize {
-        self.active.iter().map(|word| word.count_ones() as usize).sum()
+        self.active
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
     }
 
     /// The player cares most about this object until then.
     pub fn engage(&mut self, slot: u16, until: GameTime) {
         // What has no pose has no track.
-        let Some(track) = self.tracks.get_mut(usize::from(slot)) else { return };
+        let Some(track) = self.tracks.get_mut(usize::from(slot)) else {
+            return;
+        };
         track.engaged = true;
-        match self.engaged.iter_mut().find(|(_, engaged)| *engaged == slot) {
+        match self
+            .engaged
+            .iter_mut()
+            .find(|(_, engaged)| *engaged == slot)
+        {
             Some((before, _)) => *before = until.max(*before),
             None => self.engaged.push((until, slot)),
         }
@@ -139,7 +154,8 @@ impl Poses {
         self.tracks[usize::from(slot)].sent(number, stamp);
     }
 
-    /// Replaces `due` by what is to be told at this tick, in ascending order of slots, with what it takes.
+    /// Replaces `due` by what is to be told at this tick, in ascending order of slots, with what it
+    /// takes.
     pub fn collect(
         &mut self,
         scene: Scene<'_>,
@@ -159,7 +175,10 @@ impl Poses {
         }
         let with_news = due.len();
         due.retain_mut(|candidate| self.code(scene, cache, look, candidate));
-        Left { foretold: with_news - due.len(), deferred }
+        Left {
+            foretold: with_news - due.len(),
+            deferred,
+        }
     }
 
     /// What has news, in ascending order of slots.
@@ -177,7 +196,16 @@ impl Poses {
                     Standing::Waits => {}
                     Standing::News { base, stirs, since } => {
                         let (pose_slot, key, bits_x256, priority) = (track.pose_slot, None, 0, 0.0);
-                        due.push(Candidate { slot, pose_slot, base, key, bits_x256, stirs, since, priority });
+                        due.push(Candidate {
+                            slot,
+                            pose_slot,
+                            base,
+                            key,
+                            bits_x256,
+                            stirs,
+                            since,
+                            priority,
+                        });
                     }
                 }
             }
@@ -185,12 +213,18 @@ impl Poses {
     }
 
     /// Codes a pose, or finds out what it will take. False when the client foretells it.
-    fn code(&self, scene: Scene<'_>, cache: &mut CodeCache, look: Look, candidate: &mut Candidate) -> bool {
+    fn code(
+        &self,
+        scene: Scene<'_>,
+        cache: &mut CodeCache,
+        look: Look,
+        candidate: &mut Candidate,
+    ) -> bool {
         let track = &self.tracks[usize::from(candidate.slot)];
         let against = match candidate.base {
-            Base::Window(stamp) | Base::Old(stamp) => {
-                cache.against(scene.source, track.pose_slot, stamp).zip(Some(stamp))
-            }
+            Base::Window(stamp) | Base::Old(stamp) => cache
+                .against(scene.source, track.pose_slot, stamp)
+                .zip(Some(stamp)),
             Base::None => None,
         };
         if let Some((key, base)) = against {
@@ -201,33 +235,43 @@ impl Poses {
         } else {
             // A base that nobody remembers is none.
             candidate.base = Base::None;
-            candidate.key = scene.shared.then(|| cache.absolute(scene.source, track.pose_slot));
+            candidate.key = scene
+                .shared
+                .then(|| cache.absolute(scene.source, track.pose_slot));
         }
         candidate.key = candidate.key.filter(|_| scene.shared);
-        candidate.bits_x256 = candidate.key.map_or(look.typical_x256, |key| cache.coded(key).bits_x256());
+        candidate.bits_x256 = candidate
+            .key
+            .map_or(look.typical_x256, |key| cache.coded(key).bits_x256());
         true
     }
 
     /// Gives each of `due` its priority.
     pub fn prioritise(&self, scene: Scene<'_>, viewer: [f32; 2], due: &mut [Candidate]) {
         for candidate in due {
-            candidate.priority =
-                self.tracks[usize::from(candidate.slot)].priority(scene, viewer, candidate.since, candidate.stirs);
+            candidate.priority = self.tracks[usize::from(candidate.slot)].priority(
+                scene,
+                viewer,
+                candidate.since,
+                candidate.stirs,
+            );
         }
     }
 
-    /// Whether the base that was found at the beginning of the tick is one still: with each datagram that leaves, the window may lose
-    /// its oldest one.
+    /// Whether the base that was found at the beginning of the tick is one still: with each
+    /// datagram that leaves, the window may lose its oldest one.
     pub fn holds(&self, slot: u16, base: Base, window: Option<Window>, numbers: &Numbers) -> bool {
-        let Base::Window(stamp) = base else { return base == Base::None || window.is_some() };
+        let Base::Window(stamp) = base else {
+            return base == Base::None || window.is_some();
+        };
         let known = window.map_or(0, |window| self.tracks[usize::from(slot)].known(window));
         window.is_some_and(|window| {
             known != 0 && numbers.stamp(window.newest - u64::from(known.trailing_zeros())) == stamp
         })
     }
 
-    /// Replaces `out` by the poses of a slot that both ends know, the newest first. False when the book has forgotten one of them,
-    /// so that the ends would not agree.
+    /// Replaces `out` by the poses of a slot that both ends know, the newest first. False when the
+    /// book has forgotten one of them, so that the ends would not agree.
     pub fn history(
         &self,
         slot: u16,
@@ -262,13 +306,18 @@ impl Poses {
     /// The class of what a slot has, and for how long nothing of it was sent; for figures.
     pub fn age(&self, slot: u16, scene: Scene<'_>, viewer: [f32; 2]) -> (Class, u64) {
         let track = &self.tracks[usize::from(slot)];
-        (track.class(scene, viewer), track.waited_ms(scene.source.stamp))
+        (
+            track.class(scene, viewer),
+            track.waited_ms(scene.source.stamp),
+        )
     }
 
     /// The slots that are active.
     pub fn active(&self) -> impl Iterator<Item = u16> + '_ {
         (0..).zip(&self.active).flat_map(|(word, &bits)| {
-            (0..64_u16).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)
+            (0..64_u16)
+                .filter(move |bit| bits >> bit & 1 == 1)
+                .map(move |bit| word * 64 + bit)
         })
     }
 
@@ -279,7 +328,9 @@ impl Poses {
     }
 
     fn disengage(&mut self, now: GameTime) {
-        let Poses { engaged, tracks, .. } = self;
+        let Poses {
+            engaged, tracks, ..
+        } = self;
         engaged.retain(|&(until, slot)| {
             tracks[usize::from(slot)].engaged = until > now;
             until > now
@@ -290,7 +341,9 @@ impl Poses {
 impl Candidate {
     /// By what they are worth; of two of the same worth, the one in the lower slot is worth more.
     fn worth(&self, other: &Self) -> Ordering {
-        self.priority.total_cmp(&other.priority).then(other.slot.cmp(&self.slot))
+        self.priority
+            .total_cmp(&other.priority)
+            .then(other.slot.cmp(&self.slot))
     }
 }
 

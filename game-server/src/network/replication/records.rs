@@ -1,11 +1,13 @@
 //! Components of objects, encoded once a tick for all clients that are told the same.
 //!
-//! (Object, mask, time) goes in, bits come out that are copied into each client's records; only a record's head, with the
-//! client's own name for the object, is written anew. The mask holds what a client may know, so whoever shares bits is of the
-//! same audience: what only a team or the owner may know never gets into bits that others share.
+//! (Object, mask, time) goes in, bits come out that are copied into each client's records; only a
+//! record's head, with the client's own name for the object, is written anew. The mask holds what a
+//! client may know, so whoever shares bits is of the same audience: what only a team or the owner
+//! may know never gets into bits that others share.
 //!
-//! Invariant: the bits depend on (object, mask, time) at this tick and on nothing else. Cost: a look-up; where the bits are new,
-//! the components, once. Nothing is allocated once the buffers have grown.
+//! Invariant: the bits depend on (object, mask, time) at this tick and on nothing else. Cost: a
+//! look-up; where the bits are new, the components, once. Nothing is allocated once the buffers
+//! have grown.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -60,7 +62,10 @@ impl RecordCache {
             let start = self.bytes.len();
             let mut writer = Writer::new(&mut self.bytes);
             encode(&mut writer);
-            Bits { start, len: writer.bits_written() }
+            Bits {
+                start,
+                len: writer.bits_written(),
+            }
         })
     }
 
@@ -71,7 +76,10 @@ impl RecordCache {
 
     /// How many were encoded, and how often one was used, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
-        (std::mem::take(&mut self.made), std::mem::take(&mut self.used))
+        (
+            std::mem::take(&mut self.made),
+            std::mem::take(&mut self.used),
+        )
     }
 }
 
@@ -88,9 +96,16 @@ mod tests {
         for tick in 0..3 {
             cache.clear();
             for (mask, value) in [(1, 5), (3, 9), (1, 5), (3, 9), (1, 5)] {
-                let told = Told { object: ObjectId(7), mask, from: GameTime::from_millis(tick) };
-                let bits =
-                    cache.bits(told, |writer| writer.bits(&mut { value }, 11).expect("a writer refuses nothing"));
+                let told = Told {
+                    object: ObjectId(7),
+                    mask,
+                    from: GameTime::from_millis(tick),
+                };
+                let bits = cache.bits(told, |writer| {
+                    writer
+                        .bits(&mut { value }, 11)
+                        .expect("a writer refuses nothing")
+                });
                 assert_eq!(bits.len, 11);
                 out.clear();
                 let mut writer = Writer::new(&mut out);

@@ -1,22 +1,28 @@
 //! What one client knows of the world, or is about to be told.
 //!
-//! `follow`, `unfollow` and `touch` say what should be true at the client; `sent`, `acked` and `lost` say what became
-//! of the packets; what is still to be said comes out of `due`. State is re-derived, not resent: a lost packet only
-//! makes what it carried due again, and what goes out then is the newest state.
+//! `follow`, `unfollow` and `touch` say what should be true at the client; `sent`, `acked` and
+//! `lost` say what became of the packets; what is still to be said comes out of `due`. State is
+//! re-derived, not resent: a lost packet only makes what it carried due again, and what goes out
+//! then is the newest state.
 //!
-//! Each followed object has a slot; the slot's number and epoch are the client's alias for it. Here is what is said in
-//! records; the poses of what stirs are the business of [`Poses`], which goes by the same slots. Invariants:
-//! 1. A slot is given away again, under the next epoch, only after the client has confirmed the `Leave`.
-//! 2. An object is told in full (`Enter`) until one such packet is confirmed, so that an `Update` never finds its object missing.
-//! 3. What has never been told is not taken back: an object that leaves before its `Enter` went out costs nothing.
+//! Each followed object has a slot; the slot's number and epoch are the client's alias for it. Here
+//! is what is said in records; the poses of what stirs are the business of [`Poses`], which goes by
+//! the same slots. Invariants:
+//! 1. A slot is given away again, under the next epoch, only after the client has confirmed the
+//!    `Leave`.
+//! 2. An object is told in full (`Enter`) until one such packet is confirmed, so that an `Update`
+//!    never finds its object missing.
+//! 3. What has never been told is not taken back: an object that leaves before its `Enter` went out
+//!    costs nothing.
 //! 4. A component is due again only if the lost packet is the last one that carried it.
-//! 5. A pose travels in a record only with its object's `Enter`; so an `Enter` is not said again because the object moves.
+//! 5. A pose travels in a record only with its object's `Enter`; so an `Enter` is not said again
+//!    because the object moves.
 //!
-//! What is due may wait for a datagram that leaves anyway, until [`TRAVEL`] before it takes effect; what concerns the own
-//! avatar, or was lost, waits for nothing.
+//! What is due may wait for a datagram that leaves anyway, until [`TRAVEL`] before it takes effect;
+//! what concerns the own avatar, or was lost, waits for nothing.
 //!
-//! Cost: what changed; nothing is walked for objects that stand still. Source: design, sections 4 to 6; reference 004 for
-//! waiting.
+//! Cost: what changed; nothing is walked for objects that stand still. Source: design, sections 4
+//! to 6; reference 004 for waiting.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -30,10 +36,12 @@ use crate::network::interest::IdHasher;
 
 /// Components of an object, at most.
 pub const COMPONENTS: usize = 16;
-/// What a datagram may take to its client, a resend not included: as much before it takes effect it must leave.
+/// What a datagram may take to its client, a resend not included: as much before it takes effect it
+/// must leave.
 pub const TRAVEL: Duration = Duration::from_millis(100);
 
-/// Objects that a player may be engaged with before it sees them; of more, the oldest are forgotten.
+/// Objects that a player may be engaged with before it sees them; of more, the oldest are
+/// forgotten.
 const AWAITED: usize = 16;
 
 /// What a packet carried of one object; kept until the packet is confirmed or lost.
@@ -148,8 +156,13 @@ pub struct Slots {
 impl Slots {
     /// Starts to tell the client of an object, from time `at` on.
     pub fn follow(&mut self, newcomer: Newcomer, at: GameTime) {
-        debug_assert!(!self.by_object.contains_key(&newcomer.object), "an object enters once");
-        let Some(index) = self.take_free() else { return };
+        debug_assert!(
+            !self.by_object.contains_key(&newcomer.object),
+            "an object enters once"
+        );
+        let Some(index) = self.take_free() else {
+            return;
+        };
         let slot = &mut self.entries[usize::from(index)];
         *slot = Slot {
             object: newcomer.object,
@@ -168,9 +181,14 @@ impl Slots {
         };
         self.by_object.insert(newcomer.object, index);
         if let Some(pose) = newcomer.pose {
-            self.poses.begin(index, pose, newcomer.own || newcomer.close);
+            self.poses
+                .begin(index, pose, newcomer.own || newcomer.close);
         }
-        if let Some(place) = self.awaited.iter().position(|&(awaited, _)| awaited == newcomer.object) {
+        if let Some(place) = self
+            .awaited
+            .iter()
+            .position(|&(awaited, _)| awaited == newcomer.object)
+        {
             let (_, until) = self.awaited.swap_remove(place);
             self.poses.engage(index, until);
         }
@@ -191,9 +209,12 @@ impl Slots {
         }
     }
 
-    /// Takes an object back, from time `at` on. An object that the client was never told of is just forgotten.
+    /// Takes an object back, from time `at` on. An object that the client was never told of is just
+    /// forgotten.
     pub fn unfollow(&mut self, object: ObjectId, at: GameTime) {
-        let Some(index) = self.by_object.remove(&object) else { return };
+        let Some(index) = self.by_object.remove(&object) else {
+            return;
+        };
         self.poses.end(index);
         let slot = &mut self.entries[usize::from(index)];
         if slot.phase == Phase::Entering && !slot.told {
@@ -210,7 +231,9 @@ impl Slots {
 
     /// Some components of an object have changed, from time `at` on.
     pub fn touch(&mut self, object: ObjectId, components: u16, at: GameTime) {
-        let Some(&index) = self.by_object.get(&object) else { return };
+        let Some(&index) = self.by_object.get(&object) else {
+            return;
+        };
         let slot = &mut self.entries[usize::from(index)];
         let known = components & slot.components;
         if known != 0 {
@@ -242,9 +265,12 @@ impl Slots {
         self.awaited.push((object, until));
     }
 
-    /// The client may know other components of an object than before, from time `at` on; whether it belongs to the player's party.
+    /// The client may know other components of an object than before, from time `at` on; whether it
+    /// belongs to the player's party.
     pub fn set_audience(&mut self, object: ObjectId, components: u16, close: bool, at: GameTime) {
-        let Some(&index) = self.by_object.get(&object) else { return };
+        let Some(&index) = self.by_object.get(&object) else {
+            return;
+        };
         let slot = &mut self.entries[usize::from(index)];
         let gained = components & !slot.components;
         slot.components = components;
@@ -262,7 +288,10 @@ impl Slots {
 
     /// The objects that the client is told of, by their slots.
     pub fn objects(&self) -> impl Iterator<Item = ObjectId> + '_ {
-        let followed = self.entries.iter().filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
+        let followed = self
+            .entries
+            .iter()
+            .filter(|slot| matches!(slot.phase, Phase::Entering | Phase::Live));
         followed.map(|slot| slot.object)
     }
 
@@ -288,13 +317,18 @@ impl Slots {
 
     /// Whether the client has confirmed that it knows the player's avatar.
     pub fn knows_own(&self) -> bool {
-        self.entries.iter().any(|slot| slot.own && slot.phase == Phase::Live)
+        self.entries
+            .iter()
+            .any(|slot| slot.own && slot.phase == Phase::Live)
     }
 
     /// The client's name for an object that it is told of.
     pub fn alias(&self, object: ObjectId) -> Option<Alias> {
         let &slot = self.by_object.get(&object)?;
-        Some(Alias { slot, epoch: self.entries[usize::from(slot)].epoch })
+        Some(Alias {
+            slot,
+            epoch: self.entries[usize::from(slot)].epoch,
+        })
     }
 
     /// Since when the client may know of an object that it is told of.
@@ -308,8 +342,8 @@ impl Slots {
         self.objects().any(is_so)
     }
 
-    /// Moves all that is due to `due` (cleared first), in no particular order. What is not `sent` has to be put back
-    /// with `defer`.
+    /// Moves all that is due to `due` (cleared first), in no particular order. What is not `sent`
+    /// has to be put back with `defer`.
     pub fn take_due(&mut self, due: &mut Vec<Due>) {
         due.clear();
         self.leave_by = None;
@@ -320,10 +354,17 @@ impl Slots {
             due.push(Due {
                 slot: index,
                 object: slot.object,
-                alias: Alias { slot: index, epoch: slot.epoch },
+                alias: Alias {
+                    slot: index,
+                    epoch: slot.epoch,
+                },
                 kind: slot.kind,
                 own: slot.own,
-                at: if matches!(what, What::Update(_)) { slot.changed_at } else { slot.at },
+                at: if matches!(what, What::Update(_)) {
+                    slot.changed_at
+                } else {
+                    slot.at
+                },
                 since: slot.at,
                 what,
             });
@@ -353,7 +394,11 @@ impl Slots {
         for component in bits(components) {
             slot.carriers[component] = seq;
         }
-        Carried { slot: due.slot, epoch: slot.epoch, what: due.what }
+        Carried {
+            slot: due.slot,
+            epoch: slot.epoch,
+            what: due.what,
+        }
     }
 
     /// The packet that carried this has arrived.
@@ -380,7 +425,8 @@ impl Slots {
         }
     }
 
-    /// Packet `seq`, which carried this, is lost: what nothing newer has carried since is due again.
+    /// Packet `seq`, which carried this, is lost: what nothing newer has carried since is due
+    /// again.
     pub fn lost(&mut self, carried: Carried, seq: Seq) {
         let slot = &mut self.entries[usize::from(carried.slot)];
         if slot.epoch != carried.epoch {
@@ -409,10 +455,14 @@ impl Slots {
             self.queue.push(index);
         }
         let leave_by = slot.leave_by();
-        self.leave_by = Some(self.leave_by.map_or(leave_by, |before| before.min(leave_by)));
+        self.leave_by = Some(
+            self.leave_by
+                .map_or(leave_by, |before| before.min(leave_by)),
+        );
     }
 
-    /// `None` when the client follows 65,536 already, those counted that are just leaving: it does not see one more.
+    /// `None` when the client follows 65,536 already, those counted that are just leaving: it does
+    /// not see one more.
     fn take_free(&mut self) -> Option<u16> {
         self.free.pop().or_else(|| {
             let index = u16::try_from(self.entries.len()).ok()?;
@@ -443,12 +493,24 @@ impl Slot {
 
     /// The components that travel in updates.
     fn updatable(&self) -> u16 {
-        if self.has_pose { self.components & !1 } else { self.components }
+        if self.has_pose {
+            self.components & !1
+        } else {
+            self.components
+        }
     }
 
     fn leave_by(&self) -> GameTime {
-        let at = if self.phase == Phase::Live { self.changed_at } else { self.at };
-        if self.own { GameTime::ZERO } else { at.saturating_sub(TRAVEL) }
+        let at = if self.phase == Phase::Live {
+            self.changed_at
+        } else {
+            self.at
+        };
+        if self.own {
+            GameTime::ZERO
+        } else {
+            at.saturating_sub(TRAVEL)
+        }
     }
 
     fn what(&self) -> Option<What> {
@@ -531,7 +593,13 @@ mod tests {
             slots.acked(carried);
         }
         slots.follow(newcomer(ORC), GameTime::ZERO);
-        assert_eq!(slots.alias(ORC), Some(Alias { slot: alias.slot, epoch: alias.epoch + 1 }));
+        assert_eq!(
+            slots.alias(ORC),
+            Some(Alias {
+                slot: alias.slot,
+                epoch: alias.epoch + 1
+            })
+        );
     }
 
     #[test]
@@ -560,7 +628,14 @@ mod tests {
     }
 
     fn newcomer(object: ObjectId) -> Newcomer {
-        Newcomer { object, kind: 0, own: false, components: 0b11, pose: None, close: false }
+        Newcomer {
+            object,
+            kind: 0,
+            own: false,
+            components: 0b11,
+            pose: None,
+            close: false,
+        }
     }
 
     fn following(object: ObjectId) -> Slots {
@@ -580,7 +655,9 @@ mod tests {
     fn send(slots: &mut Slots, seq: u16) -> Vec<Carried> {
         let mut due = Vec::new();
         slots.take_due(&mut due);
-        due.iter().map(|due| slots.sent(due, Seq(seq), seq.into(), GameTime::ZERO)).collect()
+        due.iter()
+            .map(|due| slots.sent(due, Seq(seq), seq.into(), GameTime::ZERO))
+            .collect()
     }
 
     fn whats(carried: &[Carried]) -> Vec<What> {

@@ -1,8 +1,9 @@
 //! What one client was sent of one object's pose, and what that makes of the next one.
 //!
-//! Datagrams that carried the pose go in ([`Track::sent`]), the base comes out ([`Track::base`]), and whether there is
-//! anything to tell ([`Track::stands`]). Nothing is done here when something is acknowledged: which datagrams carried the pose is a
-//! mask, what the client has is another ([`Window`]), and where both have a bit is a base.
+//! Datagrams that carried the pose go in ([`Track::sent`]), the base comes out ([`Track::base`]),
+//! and whether there is anything to tell ([`Track::stands`]). Nothing is done here when something
+//! is acknowledged: which datagrams carried the pose is a mask, what the client has is another
+//! ([`Window`]), and where both have a bit is a base.
 
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ use super::poses::Scene;
 const REST_AGAIN_MS: u64 = 150;
 /// What a pose of rest is worth, for one of an object that stirs and has waited as long.
 const REST_WORTH: f32 = 2.0;
-/// What an awake object that keeps still is worth, for one that moves; reference 000 has 10 for 100.
+/// What an awake object that keeps still is worth, for one that moves; reference 000 has 10 for
+/// 100.
 const STILL_WORTH: f32 = 0.1;
 /// How far the newest of the window is ahead of the oldest.
 const WINDOW: u64 = 32;
@@ -35,7 +37,8 @@ pub(super) struct Track {
     /// Number of that one.
     last: u32,
     pub(super) pose_slot: u32,
-    /// Stamp of the newest that was a base, in milliseconds, its lowest bits; the first one's as long as there is none.
+    /// Stamp of the newest that was a base, in milliseconds, its lowest bits; the first one's as
+    /// long as there is none.
     known_ms: u32,
     /// Whether the last one that carried it was acknowledged.
     last_acked: bool,
@@ -77,7 +80,16 @@ pub(super) enum Standing {
 impl Track {
     pub(super) fn new(pose_slot: u32, close: bool) -> Self {
         let (carried, last, sent_at) = (0, NEVER, GameTime::ZERO);
-        Track { carried, last, sent_at, pose_slot, known_ms: 0, last_acked: false, close, engaged: false }
+        Track {
+            carried,
+            last,
+            sent_at,
+            pose_slot,
+            known_ms: 0,
+            last_acked: false,
+            close,
+            engaged: false,
+        }
     }
 
     /// Datagram `number` of the tick of `stamp` carries it.
@@ -100,13 +112,20 @@ impl Track {
         let Some(last) = self.last() else { return 0 };
         let aligned = match last.checked_sub(window.newest) {
             Some(newer) => self.carried.checked_shr(newer.min(64) as u32),
-            None => self.carried.checked_shl((window.newest - last).min(64) as u32),
+            None => self
+                .carried
+                .checked_shl((window.newest - last).min(64) as u32),
         };
         aligned.unwrap_or(0) & window.mask
     }
 
     /// Whether there is anything to tell.
-    pub(super) fn stands(&mut self, source: Source<'_>, numbers: &Numbers, window: Option<Window>) -> Standing {
+    pub(super) fn stands(
+        &mut self,
+        source: Source<'_>,
+        numbers: &Numbers,
+        window: Option<Window>,
+    ) -> Standing {
         let now = source.stamp;
         let fate = match self.last() {
             _ if self.last_acked => Fate::Acked,
@@ -121,20 +140,30 @@ impl Track {
         }
         // What was sent and is lost was not sent.
         let since = match self.last() {
-            Some(_) if fate == Fate::Gone => {
-                now.saturating_sub(Duration::from_millis((now.millis() as u32).wrapping_sub(self.known_ms).into()))
-            }
+            Some(_) if fate == Fate::Gone => now.saturating_sub(Duration::from_millis(
+                (now.millis() as u32).wrapping_sub(self.known_ms).into(),
+            )),
             _ => self.sent_at,
         };
         if changed == now {
-            return Standing::News { base, stirs: true, since };
+            return Standing::News {
+                base,
+                stirs: true,
+                since,
+            };
         }
         let is_known = matches!(base, Base::Window(known) | Base::Old(known) if known >= changed);
         let is_under_way = self.sent_at >= changed && fate == Fate::InFlight;
         match () {
             () if is_known && fate != Fate::InFlight => Standing::Settled,
-            () if is_known || is_under_way && self.waited_ms(now) < REST_AGAIN_MS => Standing::Waits,
-            () => Standing::News { base, stirs: false, since },
+            () if is_known || is_under_way && self.waited_ms(now) < REST_AGAIN_MS => {
+                Standing::Waits
+            }
+            () => Standing::News {
+                base,
+                stirs: false,
+                since,
+            },
         }
     }
 
@@ -143,17 +172,24 @@ impl Track {
     }
 
     fn base(&self, numbers: &Numbers, window: Option<Window>) -> Base {
-        let Some(window) = window else { return Base::None };
+        let Some(window) = window else {
+            return Base::None;
+        };
         let known = self.known(window);
         if known != 0 {
             return Base::Window(numbers.stamp(window.newest - u64::from(known.trailing_zeros())));
         }
         let is_older = |last: u64| last >= numbers.floor() && last + WINDOW < window.newest;
-        if self.last_acked && self.last().is_some_and(is_older) { Base::Old(self.sent_at) } else { Base::None }
+        if self.last_acked && self.last().is_some_and(is_older) {
+            Base::Old(self.sent_at)
+        } else {
+            Base::None
+        }
     }
 
-    /// Whether the client shows the object nearly where it is: both if it knows no more than `base`, coded as `key`, and if it
-    /// has the last that was sent. What it foretells is told as often as its class wants all the same.
+    /// Whether the client shows the object nearly where it is: both if it knows no more than
+    /// `base`, coded as `key`, and if it has the last that was sent. What it foretells is told as
+    /// often as its class wants all the same.
     pub(super) fn is_foretold(
         &self,
         scene: Scene<'_>,
@@ -171,7 +207,8 @@ impl Track {
             return false;
         }
         let tolerance = rates.tolerance(distance_m);
-        let is_fresh = self.waited_ms(scene.source.stamp) < rates.target_ms(self.class_at(rates, distance_m));
+        let is_fresh =
+            self.waited_ms(scene.source.stamp) < rates.target_ms(self.class_at(rates, distance_m));
         if error > tolerance || !is_fresh {
             return false;
         }
@@ -182,15 +219,24 @@ impl Track {
         of_last.is_some_and(|error| error <= tolerance)
     }
 
-    /// What it is worth: what it has waited, times the rate of its class; more for what has come to rest, since that is told
-    /// once and for all, and less for what clients simulate and is awake without moving.
-    pub(super) fn priority(&self, scene: Scene<'_>, viewer: [f32; 2], since: GameTime, stirs: bool) -> f32 {
+    /// What it is worth: what it has waited, times the rate of its class; more for what has come to
+    /// rest, since that is told once and for all, and less for what clients simulate and is awake
+    /// without moving.
+    pub(super) fn priority(
+        &self,
+        scene: Scene<'_>,
+        viewer: [f32; 2],
+        since: GameTime,
+        stirs: bool,
+    ) -> f32 {
         let (rates, distance_m) = self.rates(scene, viewer);
         let waited_ms = scene.source.stamp.since(since).as_millis() as u64;
         let worth = rates.priority(self.class_at(rates, distance_m), waited_ms);
         let pose = scene.source.book.newest(self.pose_slot);
         match () {
-            () if rates.simulated && !pose.flag && pose.motion == Motion::default() => worth * STILL_WORTH,
+            () if rates.simulated && !pose.flag && pose.motion == Motion::default() => {
+                worth * STILL_WORTH
+            }
             () if stirs => worth,
             () => worth * REST_WORTH,
         }
@@ -203,13 +249,20 @@ impl Track {
     }
 
     fn class_at(&self, rates: &Rates, distance_m: f32) -> Class {
-        if self.close || self.engaged { Class::Engaged } else { rates.class(distance_m) }
+        if self.close || self.engaged {
+            Class::Engaged
+        } else {
+            rates.class(distance_m)
+        }
     }
 
     /// What its kind wants, and how far away it is.
     fn rates<'s>(&self, scene: Scene<'s>, viewer: [f32; 2]) -> (&'s Rates, f32) {
         let book = scene.source.book;
-        (&scene.rates[usize::from(book.kind(self.pose_slot))], distance_m(book.place(self.pose_slot), viewer))
+        (
+            &scene.rates[usize::from(book.kind(self.pose_slot))],
+            distance_m(book.place(self.pose_slot), viewer),
+        )
     }
 }
 
@@ -243,9 +296,16 @@ mod tests {
                     numbers.acked(confirmed);
                     acked.push(confirmed);
                 }
-                let Some(window) = numbers.window() else { continue };
-                let both = carried.iter().filter(|number| acked.contains(number)).copied();
-                let known = both.filter(|number| (window.newest.saturating_sub(32)..=window.newest).contains(number));
+                let Some(window) = numbers.window() else {
+                    continue;
+                };
+                let both = carried
+                    .iter()
+                    .filter(|number| acked.contains(number))
+                    .copied();
+                let known = both.filter(|number| {
+                    (window.newest.saturating_sub(32)..=window.newest).contains(number)
+                });
                 let newest = known.max().filter(|&known| known + 64 > numbers.next());
                 let base = match track.base(&numbers, Some(window)) {
                     Base::Window(stamp) => Some(stamp),
@@ -259,17 +319,32 @@ mod tests {
     #[test]
     fn a_pose_of_rest_is_told_until_it_is_confirmed_and_the_last_one_s_fate_is_known() {
         let mut scene = Scene::new();
-        assert_eq!(scene.stands(1), Standing::News { base: Base::None, stirs: true, since: GameTime::ZERO });
+        assert_eq!(
+            scene.stands(1),
+            Standing::News {
+                base: Base::None,
+                stirs: true,
+                since: GameTime::ZERO
+            }
+        );
         scene.send();
         assert_eq!(scene.stands(2), Standing::Waits);
         assert_eq!(
             scene.stands(4),
-            Standing::News { base: Base::None, stirs: false, since: at(1) },
+            Standing::News {
+                base: Base::None,
+                stirs: false,
+                since: at(1)
+            },
             "it takes too long"
         );
         scene.send();
         scene.numbers.acked(0);
-        assert_eq!(scene.stands(5), Standing::Waits, "there is one more under way");
+        assert_eq!(
+            scene.stands(5),
+            Standing::Waits,
+            "there is one more under way"
+        );
         scene.numbers.lost(1);
         assert_eq!(scene.stands(6), Standing::Settled);
     }
@@ -292,7 +367,11 @@ mod tests {
         scene.numbers.lost(4);
         assert_eq!(since(&mut scene), at(2));
         scene.numbers.forget_bases();
-        assert_eq!(since(&mut scene), at(2), "whether it is a base still or not");
+        assert_eq!(
+            since(&mut scene),
+            at(2),
+            "whether it is a base still or not"
+        );
     }
 
     #[test]
@@ -309,10 +388,28 @@ mod tests {
                 scene.numbers.acked(number);
             }
             scene.book.note(0, at(60), Pose::default(), [0.0; 2]);
-            let base = if confirmed { Base::Old(at(1)) } else { Base::None };
-            assert_eq!(scene.stands(60), Standing::News { base, stirs: true, since: at(1) });
+            let base = if confirmed {
+                Base::Old(at(1))
+            } else {
+                Base::None
+            };
+            assert_eq!(
+                scene.stands(60),
+                Standing::News {
+                    base,
+                    stirs: true,
+                    since: at(1)
+                }
+            );
             scene.numbers.forget_bases();
-            assert_eq!(scene.stands(60), Standing::News { base: Base::None, stirs: true, since: at(1) });
+            assert_eq!(
+                scene.stands(60),
+                Standing::News {
+                    base: Base::None,
+                    stirs: true,
+                    since: at(1)
+                }
+            );
         }
     }
 
@@ -328,13 +425,24 @@ mod tests {
         fn new() -> Self {
             let mut book = PoseBook::default();
             book.begin(0, 0, at(1), Pose::default(), [0.0; 2]);
-            Scene { book, numbers: Numbers::default(), track: Track::new(0, false), now: 1 }
+            Scene {
+                book,
+                numbers: Numbers::default(),
+                track: Track::new(0, false),
+                now: 1,
+            }
         }
 
         fn stands(&mut self, now: u64) -> Standing {
             self.now = now;
-            let source = Source { book: &self.book, formats: &[], stamp: at(now), tick_hz: 20 };
-            self.track.stands(source, &self.numbers, self.numbers.window())
+            let source = Source {
+                book: &self.book,
+                formats: &[],
+                stamp: at(now),
+                tick_hz: 20,
+            };
+            self.track
+                .stands(source, &self.numbers, self.numbers.window())
         }
 
         fn send(&mut self) {

@@ -1,8 +1,9 @@
 //! When a client's own inputs take effect: told until it is known to have heard.
 //!
-//! Effects go in, one a tick at most; whether they are due, and which ones a datagram tells, comes out. Fates of datagrams go in.
-//! Invariant: times rise strictly, whatever a client says of its times. Bound: [`MAX_EFFECTS`]; of more, the oldest are left out.
-//! An effect is told until a datagram that told it is confirmed, whatever else is.
+//! Effects go in, one a tick at most; whether they are due, and which ones a datagram tells, comes
+//! out. Fates of datagrams go in. Invariant: times rise strictly, whatever a client says of its
+//! times. Bound: [`MAX_EFFECTS`]; of more, the oldest are left out. An effect is told until a
+//! datagram that told it is confirmed, whatever else is.
 
 use std::collections::VecDeque;
 
@@ -49,12 +50,18 @@ impl Effects {
 
     /// What a datagram tells, the newest first.
     pub(super) fn told(&self) -> Vec<Effect> {
-        self.waiting.iter().rev().map(|(effect, _)| *effect).collect()
+        self.waiting
+            .iter()
+            .rev()
+            .map(|(effect, _)| *effect)
+            .collect()
     }
 
     /// A datagram with all of them has left.
     pub(super) fn note_sent(&mut self, seq: Seq) {
-        self.waiting.iter_mut().for_each(|(_, first)| *first = first.or(Some(seq)));
+        self.waiting
+            .iter_mut()
+            .for_each(|(_, first)| *first = first.or(Some(seq)));
         if self.tellers.len() == MOST_TELLERS {
             self.tellers.pop_front();
         }
@@ -66,14 +73,16 @@ impl Effects {
     pub(super) fn handle_acked(&mut self, seq: Seq) {
         // Not every datagram has room for them.
         if self.forget(seq).is_some() {
-            self.waiting.retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
+            self.waiting
+                .retain(|(_, first)| first.is_none_or(|first| first.newer_than(seq)));
         }
     }
 
     /// That datagram counts as lost.
     pub(super) fn handle_lost(&mut self, seq: Seq) {
         let newest = self.tellers.back().copied();
-        self.is_due |= self.forget(seq).is_some() && newest == Some(seq) && !self.waiting.is_empty();
+        self.is_due |=
+            self.forget(seq).is_some() && newest == Some(seq) && !self.waiting.is_empty();
     }
 
     /// Its fate is known; `None` if it told nothing.
@@ -135,6 +144,9 @@ mod tests {
     }
 
     fn effect(at: u64, effect: u64) -> Effect {
-        Effect { at: GameTime::from_millis(at), effect: GameTime::from_millis(effect) }
+        Effect {
+            at: GameTime::from_millis(at),
+            effect: GameTime::from_millis(effect),
+        }
     }
 }

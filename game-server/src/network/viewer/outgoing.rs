@@ -1,9 +1,10 @@
 //! What one client is sent at one tick.
 //!
-//! First it is found out what is due: records from its slots, poses that stir. If there is anything that cannot wait, or a
-//! datagram leaves anyway, all that is due goes out, as late as possible and from the newest state, until the
-//! budget or the number of datagrams is used up: records by urgency, then poses by their priorities. Records leave room
-//! for some poses, so that a crowd that comes into sight does not make what the player fights stand still.
+//! First it is found out what is due: records from its slots, poses that stir. If there is anything
+//! that cannot wait, or a datagram leaves anyway, all that is due goes out, as late as possible and
+//! from the newest state, until the budget or the number of datagrams is used up: records by
+//! urgency, then poses by their priorities. Records leave room for some poses, so that a crowd that
+//! comes into sight does not make what the player fights stand still.
 
 use ambit_proto::ids::Seq;
 use ambit_proto::link::MAX_DATAGRAM;
@@ -18,11 +19,13 @@ use crate::network::replication::compose::{self, Composer, END_BITS};
 use crate::network::replication::fill::{Filled, Section};
 use crate::network::replication::poses::Look;
 
-/// Datagrams to one client in one tick. What is due beyond that goes out in the ticks after: the nearest first.
+/// Datagrams to one client in one tick. What is due beyond that goes out in the ticks after: the
+/// nearest first.
 pub const DATAGRAMS_PER_TICK: usize = 4;
 /// Datagrams without a body that may follow those: all together fit into what QUIC lets wait
-/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none pushes out another; and bases stay
-/// known for four ticks. At 20 ticks a second that is 2 Mbit/s for blocks.
+/// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none
+/// pushes out another; and bases stay known for four ticks. At 20 ticks a second that is 2 Mbit/s
+/// for blocks.
 const SLICES_PER_TICK: usize = 12;
 /// A further datagram for less than that is not worth its headers.
 const LEAST_BODY_BITS: usize = 8 * 64;
@@ -55,15 +58,29 @@ impl Viewer {
             self.pace.end_tick(None, None);
             return;
         }
-        self.pace.begin_tick(|| self.link.stats().budget_bytes_per_s, tick.next.since(tick.now));
+        self.pace.begin_tick(
+            || self.link.stats().budget_bytes_per_s,
+            tick.next.since(tick.now),
+        );
         self.slots.take_due(&mut tick.scratch.due);
-        compose::order(&mut tick.scratch.due, tick.world, tick.world.position(self.avatar));
+        compose::order(
+            &mut tick.scratch.due,
+            tick.world,
+            tick.world.position(self.avatar),
+        );
         let (sent_before, records_due) = (tick.stats.poses.sent, tick.scratch.due.len());
         for turn in 0..DATAGRAMS_PER_TICK {
             let said = !tick.scratch.due.is_empty() || !tick.scratch.poses.is_empty();
-            let room_bits = self.link.body_budget_bits(tick.now.into()).min(self.pace.room_bits());
+            let room_bits = self
+                .link
+                .body_budget_bits(tick.now.into())
+                .min(self.pace.room_bits());
             // A body that follows one that is full, or a first one.
-            let body = if turn > 0 { said && room_bits >= LEAST_BODY_BITS } else { room_bits >= LEAST_BITS };
+            let body = if turn > 0 {
+                said && room_bits >= LEAST_BODY_BITS
+            } else {
+                room_bits >= LEAST_BITS
+            };
             if !body && !self.link.wants_to_send(tick.now.into()) {
                 break;
             }
@@ -81,13 +98,17 @@ impl Viewer {
         tick.stats.poses.deferred += deferred as u64;
         let poses = (tick.stats.poses.sent - sent_before) as usize;
         let left = tick.scratch.due.len();
-        self.pace.end_tick(is_behind.then_some(poses), (left > 0).then(|| records_due.saturating_sub(left)));
+        self.pace.end_tick(
+            is_behind.then_some(poses),
+            (left > 0).then(|| records_due.saturating_sub(left)),
+        );
         for due in tick.scratch.due.drain(..) {
             self.slots.defer(&due);
         }
     }
 
-    /// The static world goes out beside all else, once the client has its avatar: with the budget's share for blocks.
+    /// The static world goes out beside all else, once the client has its avatar: with the budget's
+    /// share for blocks.
     fn hand_out_map(&mut self, tick: &Tick<'_>) {
         if self.has_map || !self.slots.knows_own() {
             return;
@@ -99,7 +120,8 @@ impl Viewer {
         }
     }
 
-    /// Finds out which poses are due. Whether they are coded with the shared level, and how many are left out for want of room.
+    /// Finds out which poses are due. Whether they are coded with the shared level, and how many
+    /// are left out for want of room.
     fn collect(&mut self, tick: &mut Tick<'_>) -> (bool, usize) {
         let (poses, mut deferred) = (self.slots.poses_mut(), 0);
         tick.scratch.poses.clear();
@@ -108,7 +130,11 @@ impl Viewer {
         if active > 0 {
             let place = place(tick, self.avatar);
             let (scene, codes) = tick.commons.scene(tick.now.whole_millis(), shared);
-            let look = Look { viewer: place, most: self.pace.most_poses(), typical_x256: self.typical_x256 };
+            let look = Look {
+                viewer: place,
+                most: self.pace.most_poses(),
+                typical_x256: self.typical_x256,
+            };
             let left = poses.collect(scene, codes, &self.numbers, look, &mut tick.scratch.poses);
             tick.stats.poses.foretold += left.foretold as u64;
             deferred = left.deferred;
@@ -117,9 +143,16 @@ impl Viewer {
     }
 
     fn is_anything_due(&self, tick: &Tick<'_>) -> bool {
-        let cannot_wait = self.slots.leave_by().is_some_and(|leave_by| leave_by < tick.next);
-        let sees_motion =
-            || self.slots.poses().active_count() > 0 || self.slots.any_followed(|object| tick.world.is_moving(object));
+        let cannot_wait = self
+            .slots
+            .leave_by()
+            .is_some_and(|leave_by| leave_by < tick.next);
+        let sees_motion = || {
+            self.slots.poses().active_count() > 0
+                || self
+                    .slots
+                    .any_followed(|object| tick.world.is_moving(object))
+        };
         cannot_wait
             || tick.parting
             || !tick.scratch.poses.is_empty()
@@ -129,14 +162,35 @@ impl Viewer {
     }
 
     /// A datagram with as much of what is due as it holds, and the stamp.
-    fn datagram(&mut self, tick: &mut Tick<'_>, shared: bool, said: bool, room_bits: usize) -> Bytes {
+    fn datagram(
+        &mut self,
+        tick: &mut Tick<'_>,
+        shared: bool,
+        said: bool,
+        room_bits: usize,
+    ) -> Bytes {
         let mut bytes = std::mem::take(&mut tick.scratch.datagram);
         bytes.clear();
         bytes.reserve(MAX_DATAGRAM);
         let now = tick.now.into();
-        let Viewer { link, slots, numbers, effects, avatar, .. } = self;
+        let Viewer {
+            link,
+            slots,
+            numbers,
+            effects,
+            avatar,
+            ..
+        } = self;
         let said = said || room_bits > 0 && !effects.is_empty();
-        let mut body = Body { tick: &mut *tick, slots, numbers, effects, avatar: *avatar, shared, room_bits };
+        let mut body = Body {
+            tick: &mut *tick,
+            slots,
+            numbers,
+            effects,
+            avatar: *avatar,
+            shared,
+            room_bits,
+        };
         let mut written = Written::default();
         let write = |writer: &mut Writer<'_>, seq: Seq| written = body.write(writer, seq);
         let seq = if said {
@@ -146,7 +200,8 @@ impl Viewer {
         };
         let stamp = tick.now.whole_millis();
         let Scratch { carried, .. } = &mut *tick.scratch;
-        self.numbers.sent(stamp, written.section.poses > 0 || !carried.is_empty());
+        self.numbers
+            .sent(stamp, written.section.poses > 0 || !carried.is_empty());
         self.log.record(seq).append(carried);
         if written.stamp > 0 {
             self.rhythm.note_stamp(tick.now);
@@ -172,7 +227,8 @@ impl Viewer {
 
     fn note_typical(&mut self, section: Filled) {
         if let Some(average) = ((section.bytes * 8 * 256) as u32).checked_div(section.poses) {
-            self.typical_x256 = self.typical_x256 - self.typical_x256 / TYPICAL_PART + average / TYPICAL_PART;
+            self.typical_x256 =
+                self.typical_x256 - self.typical_x256 / TYPICAL_PART + average / TYPICAL_PART;
         }
     }
 }
@@ -201,16 +257,30 @@ impl Body<'_, '_> {
         let records = effects + self.write_records(writer, seq, stamp, most_bits);
         message::end_records(writer);
         let section = self.write_poses(writer, stamp, most_bits);
-        Written { stamp: stamp_bits, records, section }
+        Written {
+            stamp: stamp_bits,
+            records,
+            section,
+        }
     }
 
     /// How many bits they took.
-    fn write_effects(&mut self, writer: &mut Writer<'_>, seq: Seq, stamp: GameTime, most_bits: usize) -> usize {
+    fn write_effects(
+        &mut self,
+        writer: &mut Writer<'_>,
+        seq: Seq,
+        stamp: GameTime,
+        most_bits: usize,
+    ) -> usize {
         if self.effects.is_empty() {
             return 0;
         }
         let commons = &*self.tick.commons;
-        let context = BodyContext { schema: &commons.schema, delay: commons.delay, near: stamp };
+        let context = BodyContext {
+            schema: &commons.schema,
+            delay: commons.delay,
+            near: stamp,
+        };
         let mut record = Record::Effects(self.effects.told());
         let bits = record.bits(&context, stamp);
         if writer.bits_written() + bits + END_BITS > most_bits {
@@ -222,17 +292,45 @@ impl Body<'_, '_> {
     }
 
     /// How many bits they took.
-    fn write_records(&mut self, writer: &mut Writer<'_>, seq: Seq, stamp: GameTime, most_bits: usize) -> usize {
-        let Tick { world, commons, scratch, .. } = &mut *self.tick;
-        let Scratch { due, skipped, carried, poses, .. } = &mut **scratch;
+    fn write_records(
+        &mut self,
+        writer: &mut Writer<'_>,
+        seq: Seq,
+        stamp: GameTime,
+        most_bits: usize,
+    ) -> usize {
+        let Tick {
+            world,
+            commons,
+            scratch,
+            ..
+        } = &mut *self.tick;
+        let Scratch {
+            due,
+            skipped,
+            carried,
+            poses,
+            ..
+        } = &mut **scratch;
         if due.is_empty() {
             return 0;
         }
-        let wanted: usize = poses.iter().map(|pose| pose.bits_x256 as usize / 256 + 8).sum();
+        let wanted: usize = poses
+            .iter()
+            .map(|pose| pose.bits_x256 as usize / 256 + 8)
+            .sum();
         let reserved = wanted.min(self.room_bits / POSES_SHARE);
-        let context = BodyContext { schema: &commons.schema, delay: commons.delay, near: stamp };
+        let context = BodyContext {
+            schema: &commons.schema,
+            delay: commons.delay,
+            near: stamp,
+        };
         let records = RecordWriter { context, stamp };
-        let composer = Composer { world, records, most_bits: most_bits - END_BITS - reserved };
+        let composer = Composer {
+            world,
+            records,
+            most_bits: most_bits - END_BITS - reserved,
+        };
         let before = writer.bits_written();
         composer.write(&mut commons.records, due, skipped, writer, |sent| {
             carried.push(self.slots.sent(sent, seq, self.numbers.next(), stamp));
@@ -240,25 +338,46 @@ impl Body<'_, '_> {
         writer.bits_written() - before
     }
 
-    fn write_poses(&mut self, writer: &mut Writer<'_>, stamp: GameTime, most_bits: usize) -> Filled {
+    fn write_poses(
+        &mut self,
+        writer: &mut Writer<'_>,
+        stamp: GameTime,
+        most_bits: usize,
+    ) -> Filled {
         if self.tick.scratch.poses.is_empty() {
             return Filled::default();
         }
         let viewer = place(self.tick, self.avatar);
         let own = self.slots.slot_of(self.avatar);
-        let Tick { commons, scratch, .. } = &mut *self.tick;
-        let Scratch { poses, buffers, section: bytes, .. } = &mut **scratch;
+        let Tick {
+            commons, scratch, ..
+        } = &mut *self.tick;
+        let Scratch {
+            poses,
+            buffers,
+            section: bytes,
+            ..
+        } = &mut **scratch;
         let most_bytes = (most_bits / 8).saturating_sub(writer.bits_written().div_ceil(8));
         let (scene, codes) = commons.scene(stamp, self.shared);
-        let section = Section { scene, cache: codes, numbers: self.numbers, own, viewer, most_bytes };
+        let section = Section {
+            scene,
+            cache: codes,
+            numbers: self.numbers,
+            own,
+            viewer,
+            most_bytes,
+        };
         let filled = section.fill(self.slots.poses_mut(), poses, buffers, bytes);
         message::write_poses(bytes, writer);
         filled
     }
 }
 
-const _: () =
-    assert!((DATAGRAMS_PER_TICK + SLICES_PER_TICK) * MAX_DATAGRAM <= ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES);
+const _: () = assert!(
+    (DATAGRAMS_PER_TICK + SLICES_PER_TICK) * MAX_DATAGRAM
+        <= ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES
+);
 
 /// Where an avatar is on the ground.
 fn place(tick: &Tick<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
@@ -267,7 +386,11 @@ fn place(tick: &Tick<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
 }
 
 fn count(tick: &mut Tick<'_>, written: Written, bytes: usize) {
-    let Written { stamp, records, section } = written;
+    let Written {
+        stamp,
+        records,
+        section,
+    } = written;
     let stats = &mut *tick.stats;
     stats.datagrams_out += 1;
     stats.bytes_out += bytes as u64;

@@ -1,4 +1,5 @@
-//! A game for tests of poses: avatars that move about in a way that nobody foretells, or as the test says.
+//! A game for tests of poses: avatars that move about in a way that nobody foretells, or as the
+//! test says.
 
 use ambit_proto::pose::{PoseFormat, Turning};
 use ambit_proto::schema::{Codec, Component, ComponentSpec, Freshness, Kind, Schema};
@@ -8,9 +9,17 @@ use super::super::*;
 use crate::logic::statics::Block;
 
 /// Yaw of 8 bits, centimetres.
-pub(super) const YAW: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+pub(super) const YAW: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
 /// Turns freely.
-pub(super) const FREE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
+pub(super) const FREE: PoseFormat = PoseFormat {
+    per_metre: 512,
+    turn: Turning::Free { bits: 9 },
+    motion: None,
+};
 
 /// See the module. Each avatar goes its way by dice of its own.
 pub(super) struct Herd {
@@ -74,32 +83,75 @@ impl Game for Herd {
     fn schema(&self) -> Schema {
         let components = vec![
             ComponentSpec::public("pose", Codec::Pose(self.format)),
-            ComponentSpec::public("age", Codec::Number { min: 0, max: 1_000_000 }),
-            ComponentSpec::team("plan", Codec::Number { min: 0, max: 1_000_000 }),
-            ComponentSpec::owner("purse", Codec::Number { min: 0, max: 1_000_000 }),
+            ComponentSpec::public(
+                "age",
+                Codec::Number {
+                    min: 0,
+                    max: 1_000_000,
+                },
+            ),
+            ComponentSpec::team(
+                "plan",
+                Codec::Number {
+                    min: 0,
+                    max: 1_000_000,
+                },
+            ),
+            ComponentSpec::owner(
+                "purse",
+                Codec::Number {
+                    min: 0,
+                    max: 1_000_000,
+                },
+            ),
         ];
-        let freshness = Freshness { near_m: 8.0, ..Freshness::default() };
-        let kinds = vec![Kind { name: "sheep".into(), components, freshness, ..Kind::default() }];
-        Schema { game: "herd".into(), kinds, ..Schema::default() }
+        let freshness = Freshness {
+            near_m: 8.0,
+            ..Freshness::default()
+        };
+        let kinds = vec![Kind {
+            name: "sheep".into(),
+            components,
+            freshness,
+            ..Kind::default()
+        }];
+        Schema {
+            game: "herd".into(),
+            kinds,
+            ..Schema::default()
+        }
     }
 
     fn start(&mut self, world: &mut World) {
         for n in 0..self.boxes {
             let (x, y) = ((n % 100) as f32 * 2.0, 150.0 + (n / 100) as f32 * 2.0);
-            world.statics_mut().add_box(Block::on_ground(x, y, 0.5, 0.5, 2.0));
+            world
+                .statics_mut()
+                .add_box(Block::on_ground(x, y, 0.5, 0.5, 2.0));
         }
     }
 
     fn join(&mut self, world: &mut World, player: PlayerId, _: &str) -> ObjectId {
         let mut rng = fastrand::Rng::with_seed(player.0);
         let (low, high) = self.extent;
-        let at = (low + rng.f32() * (high - low), low + rng.f32() * (high - low));
+        let at = (
+            low + rng.f32() * (high - low),
+            low + rng.f32() * (high - low),
+        );
         let pose = self.format.pose(Position::on_ground(at.0, at.1), 0.0, 0.0);
         let numbers = [1, 2, 3].map(Component::Number);
         let object = world.spawn(0, [vec![Component::Pose(pose)], numbers.to_vec()].concat());
         world.set_team(object, (self.team)(player));
         let heading = rng.f32() * 6.0;
-        self.sheep.push(Sheep { player, object, rng, at, heading, turn: [0.0, 0.0, 0.0, 1.0], pause: 0 });
+        self.sheep.push(Sheep {
+            player,
+            object,
+            rng,
+            at,
+            heading,
+            turn: [0.0, 0.0, 0.0, 1.0],
+            pause: 0,
+        });
         object
     }
 
@@ -124,7 +176,14 @@ impl Game for Herd {
         let (tick, extent, pauses) = (self.tick, self.extent, self.pauses);
         for sheep in &mut self.sheep {
             let idle = Some(sheep.player) == self.hidden && !self.secret;
-            sheep.step(world, self.format, extent, idle || tick >= self.rest_from, pauses, self.straight);
+            sheep.step(
+                world,
+                self.format,
+                extent,
+                idle || tick >= self.rest_from,
+                pauses,
+                self.straight,
+            );
             if self.counts && tick.is_multiple_of(37) {
                 world.set_number(sheep.object, 1, i64::from(tick));
                 world.set_number(sheep.object, 2, i64::from(tick) + 1);
@@ -134,7 +193,8 @@ impl Game for Herd {
     }
 
     fn sees(&self, world: &World, viewer: ObjectId, object: ObjectId) -> bool {
-        self.hidden.is_none_or(|hidden| world.owner(object) != Some(hidden) || viewer == object)
+        self.hidden
+            .is_none_or(|hidden| world.owner(object) != Some(hidden) || viewer == object)
     }
 }
 
@@ -142,7 +202,11 @@ impl Herd {
     fn engage(&self, world: &mut World) {
         let until = world.now() + Duration::from_secs(10);
         for a in &self.sheep {
-            for b in self.sheep.iter().filter(|b| (self.engaged)(a.player, b.player)) {
+            for b in self
+                .sheep
+                .iter()
+                .filter(|b| (self.engaged)(a.player, b.player))
+            {
                 world.engage(a.object, b.object, until);
             }
         }
@@ -163,13 +227,20 @@ impl Sheep {
             self.pause = self.rng.u32(1..60);
         }
         self.pause = self.pause.saturating_sub(1);
-        let speed = if rests || self.pause > 0 { 0.0 } else { M_PER_S };
+        let speed = if rests || self.pause > 0 {
+            0.0
+        } else {
+            M_PER_S
+        };
         if !straight && speed > 0.0 {
             self.heading += (self.rng.f32() - 0.5) * 0.35;
             self.turn = tumbled(self.turn, &mut self.rng);
         }
         let stride = speed * 0.05;
-        let (x, y) = (self.at.0 + stride * self.heading.cos(), self.at.1 + stride * self.heading.sin());
+        let (x, y) = (
+            self.at.0 + stride * self.heading.cos(),
+            self.at.1 + stride * self.heading.sin(),
+        );
         if (low..=high).contains(&x) && (low..=high).contains(&y) {
             self.at = (x, y);
         } else {
@@ -177,7 +248,9 @@ impl Sheep {
         }
         let position = Position::on_ground(self.at.0, self.at.1);
         match format.turn {
-            Turning::Free { .. } => world.set_free_pose(self.object, position, self.turn, speed > 0.0),
+            Turning::Free { .. } => {
+                world.set_free_pose(self.object, position, self.turn, speed > 0.0)
+            }
             _ => world.set_pose(self.object, position, self.heading, speed),
         }
     }

@@ -1,8 +1,10 @@
-//! A client that reads all it gets, and a scene that compares it with the truth: after each datagram, every pose that was
-//! decoded is the one that the world had at the datagram's tick, bit for bit.
+//! A client that reads all it gets, and a scene that compares it with the truth: after each
+//! datagram, every pose that was decoded is the one that the world had at the datagram's tick, bit
+//! for bit.
 //!
-//! Datagrams take their time, get lost and overtake each other as the scene's [`Line`] says, all from one seed; each client has
-//! dice of its own, so that what one is sent does not change what happens to another.
+//! Datagrams take their time, get lost and overtake each other as the scene's [`Line`] says, all
+//! from one seed; each client has dice of its own, so that what one is sent does not change what
+//! happens to another.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +34,11 @@ pub(super) struct Line {
 }
 
 /// Nothing happens to what is sent.
-pub(super) const CLEAR: Line = Line { loss: 0, late: 0, twice: 0 };
+pub(super) const CLEAR: Line = Line {
+    loss: 0,
+    late: 0,
+    twice: 0,
+};
 
 /// A client's picture.
 pub(super) struct Mirror {
@@ -123,9 +129,16 @@ impl Scene {
         let schema = self.room.world().schema().clone();
         for client in (0..count).map(ClientId) {
             self.mirrors.insert(client, Mirror::new(schema.clone()));
-            self.dice.insert(client, fastrand::Rng::with_seed(self.seed << 32 | u64::from(client.0)));
+            self.dice.insert(
+                client,
+                fastrand::Rng::with_seed(self.seed << 32 | u64::from(client.0)),
+            );
             let player = PlayerId(client.0.into());
-            self.inputs.push(Input::Join { client, player, name: client.to_string() });
+            self.inputs.push(Input::Join {
+                client,
+                player,
+                name: client.to_string(),
+            });
         }
     }
 
@@ -144,7 +157,9 @@ impl Scene {
         self.room.tick(self.now, &mut self.inputs, &mut outputs);
         self.note_truth();
         for output in outputs {
-            let Output::Datagram { client, bytes } = output else { continue };
+            let Output::Datagram { client, bytes } = output else {
+                continue;
+            };
             if self.keeps && client.0.is_multiple_of(self.every) {
                 self.sent.push((self.now, client, bytes.clone()));
             }
@@ -160,18 +175,31 @@ impl Scene {
     /// The newest pose that a client knows of an object, and its stamp.
     pub(super) fn known(&self, client: u32, object: ObjectId) -> Option<(GameTime, Pose)> {
         let mirror = &self.mirrors[&ClientId(client)];
-        mirror.slots.values().find(|known| known.object == Some(object) && !known.gone)?.newest
+        mirror
+            .slots
+            .values()
+            .find(|known| known.object == Some(object) && !known.gone)?
+            .newest
     }
 
     fn arrive_down(&mut self) {
         for (client, bytes) in self.down.remove(&self.now).unwrap_or_default() {
-            let mirror = self.mirrors.get_mut(&client).expect("a client of the scene");
+            let mirror = self
+                .mirrors
+                .get_mut(&client)
+                .expect("a client of the scene");
             if !client.0.is_multiple_of(self.every) {
                 mirror.confirm(self.now, &bytes);
                 continue;
             }
             let delay = self.room.config().delay;
-            mirror.hear(self.now, &bytes, delay, |alias| self.names.get(&(client, alias)).copied(), &self.poses);
+            mirror.hear(
+                self.now,
+                &bytes,
+                delay,
+                |alias| self.names.get(&(client, alias)).copied(),
+                &self.poses,
+            );
         }
         for (client, mut mirror) in std::mem::take(&mut self.mirrors) {
             let bytes = mirror.speak(self.now);
@@ -182,7 +210,11 @@ impl Scene {
 
     fn arrive_up(&mut self) {
         for (client, bytes) in self.up.remove(&self.now).unwrap_or_default() {
-            self.inputs.push(Input::Datagram { client, at: self.now, bytes });
+            self.inputs.push(Input::Datagram {
+                client,
+                at: self.now,
+                bytes,
+            });
         }
     }
 
@@ -194,23 +226,39 @@ impl Scene {
             if self.cut || dice.u32(..100) < loss {
                 continue;
             }
-            let extra = if dice.u32(..100) < late { dice.u32(1..4) } else { 0 };
-            // What a client says at a tick arrives before the room's next one begins: half a tick each way.
+            let extra = if dice.u32(..100) < late {
+                dice.u32(1..4)
+            } else {
+                0
+            };
+            // What a client says at a tick arrives before the room's next one begins: half a tick
+            // each way.
             let way = u32::from(down) + extra;
             let queue = if down { &mut self.down } else { &mut self.up };
-            queue.entry(self.now + way * TICK).or_default().push((client, bytes.clone()));
+            queue
+                .entry(self.now + way * TICK)
+                .or_default()
+                .push((client, bytes.clone()));
         }
     }
 
     fn note_truth(&mut self) {
         let world = self.room.world();
         let posed = world.objects().filter(|&object| world.has_pose(object));
-        self.poses.insert(self.now.whole_millis(), posed.map(|object| (object, world.pose(object))).collect());
+        self.poses.insert(
+            self.now.whole_millis(),
+            posed.map(|object| (object, world.pose(object))).collect(),
+        );
         while self.poses.len() > 400 {
             self.poses.pop_first();
         }
         let every = self.every;
-        for viewer in self.room.network().viewers().filter(|viewer| viewer.client.0.is_multiple_of(every)) {
+        for viewer in self
+            .room
+            .network()
+            .viewers()
+            .filter(|viewer| viewer.client.0.is_multiple_of(every))
+        {
             for object in viewer.slots.objects() {
                 let alias = viewer.slots.alias(object).expect("told of");
                 self.names.insert((viewer.client, alias), object);
@@ -236,7 +284,9 @@ impl Mirror {
 
     /// Hears, and reads nothing.
     fn confirm(&mut self, now: GameTime, bytes: &[u8]) {
-        self.link.handle_datagram(now.into(), bytes).expect("the room's own datagram");
+        self.link
+            .handle_datagram(now.into(), bytes)
+            .expect("the room's own datagram");
         while self.link.poll_event().is_some() {}
     }
 
@@ -248,9 +298,16 @@ impl Mirror {
         object_of: impl Fn(Alias) -> Option<ObjectId>,
         truth: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
     ) {
-        let body = self.link.handle_datagram(now.into(), bytes).expect("the room's own datagram");
+        let body = self
+            .link
+            .handle_datagram(now.into(), bytes)
+            .expect("the room's own datagram");
         let number = self.link.received_number().unwrap_or_default();
-        let context = BodyContext { schema: &self.schema, delay, near: now };
+        let context = BodyContext {
+            schema: &self.schema,
+            delay,
+            near: now,
+        };
         let body = body.map(|body| read_body(body, &context).expect("the room's own body"));
         while let Some(event) = self.link.poll_event() {
             if let LinkEvent::Block(block) = event {
@@ -281,15 +338,25 @@ impl Mirror {
         let Some(alias) = record.alias() else { return };
         let object = object_of(alias);
         match record {
-            Record::Enter { kind, components, .. } => {
-                let format = self.schema.kind(*kind).and_then(|kind| kind.pose_format().copied());
-                let known = self.slots.entry(alias.slot).or_insert_with(|| Known::new(alias, object, format, number));
+            Record::Enter {
+                kind, components, ..
+            } => {
+                let format = self
+                    .schema
+                    .kind(*kind)
+                    .and_then(|kind| kind.pose_format().copied());
+                let known = self
+                    .slots
+                    .entry(alias.slot)
+                    .or_insert_with(|| Known::new(alias, object, format, number));
                 if known.alias != alias {
                     if !Alias::newer_than(alias.epoch, known.alias.epoch) {
                         return;
                     }
-                    *known =
-                        Known { kept: std::mem::take(&mut known.kept), ..Known::new(alias, object, format, number) };
+                    *known = Known {
+                        kept: std::mem::take(&mut known.kept),
+                        ..Known::new(alias, object, format, number)
+                    };
                     known.kept.restart(number);
                 }
                 if let Some((_, Component::Pose(pose))) = components.first() {
@@ -298,7 +365,10 @@ impl Mirror {
             }
             Record::Update { .. } | Record::Effects(_) => {}
             Record::Leave { .. } => {
-                let known = self.slots.entry(alias.slot).or_insert_with(|| Known::new(alias, object, None, number));
+                let known = self
+                    .slots
+                    .entry(alias.slot)
+                    .or_insert_with(|| Known::new(alias, object, None, number));
                 if known.alias == alias || Alias::newer_than(alias.epoch, known.alias.epoch) {
                     known.alias = alias;
                     known.gone = true;
@@ -320,7 +390,8 @@ impl Mirror {
         let mut poses = Vec::new();
         match read_section(section, number, stamp, &Slots(&self.slots), &mut poses) {
             Ok(acked) => {
-                let heard = |failed| number > failed && acked.is_none_or(|acked| acked.newest > failed);
+                let heard =
+                    |failed| number > failed && acked.is_none_or(|acked| acked.newest > failed);
                 if self.lost_track.is_some_and(heard) {
                     self.lost_track = None;
                 }
@@ -332,7 +403,10 @@ impl Mirror {
             Err(error) => panic!("the room's own section: {error}"),
         }
         for (slot, pose) in poses {
-            self.slots.get_mut(&slot).expect("it was found").note(number, stamp, pose, truth);
+            self.slots
+                .get_mut(&slot)
+                .expect("it was found")
+                .note(number, stamp, pose, truth);
         }
     }
 
@@ -340,26 +414,57 @@ impl Mirror {
     fn speak(&mut self, now: GameTime) -> Bytes {
         let mut bytes = Vec::new();
         let input = Some(message::Input::new(Keymap(1), now));
-        let mut uplink = Uplink { input, lost_track: self.lost_track.map(|number| number as u16), ..Uplink::default() };
-        self.link.write_datagram_quietly(now.into(), &mut bytes, |writer, _| {
-            uplink.wire(writer).expect("a writer refuses nothing");
-        });
+        let mut uplink = Uplink {
+            input,
+            lost_track: self.lost_track.map(|number| number as u16),
+            ..Uplink::default()
+        };
+        self.link
+            .write_datagram_quietly(now.into(), &mut bytes, |writer, _| {
+                uplink.wire(writer).expect("a writer refuses nothing");
+            });
         bytes.into()
     }
 }
 
 impl Known {
-    fn new(alias: Alias, object: Option<ObjectId>, format: Option<PoseFormat>, number: u64) -> Self {
-        Known { alias, object, format, kept: Kept::new(number), newest: None, gone: false }
+    fn new(
+        alias: Alias,
+        object: Option<ObjectId>,
+        format: Option<PoseFormat>,
+        number: u64,
+    ) -> Self {
+        Known {
+            alias,
+            object,
+            format,
+            kept: Kept::new(number),
+            newest: None,
+            gone: false,
+        }
     }
 
     /// Takes over a pose, which must be the true one.
-    fn note(&mut self, number: u64, stamp: GameTime, pose: Pose, truth: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>) {
+    fn note(
+        &mut self,
+        number: u64,
+        stamp: GameTime,
+        pose: Pose,
+        truth: &BTreeMap<GameTime, BTreeMap<ObjectId, Pose>>,
+    ) {
         let object = self.object.expect("a name that the room has given");
         if let Some(then) = truth.get(&stamp) {
-            assert_eq!(Some(&pose), then.get(&object), "object {object} at {stamp:?}, in datagram {number}");
+            assert_eq!(
+                Some(&pose),
+                then.get(&object),
+                "object {object} at {stamp:?}, in datagram {number}"
+            );
         }
-        self.kept.note(Entry { number, stamp, pose });
+        self.kept.note(Entry {
+            number,
+            stamp,
+            pose,
+        });
         if self.newest.is_none_or(|(newest, _)| newest <= stamp) {
             self.newest = Some((stamp, pose));
         }
@@ -375,5 +480,9 @@ pub(super) fn herd_of(count: u32, line: Line, seed: u64, config: RoomConfig, her
 
 /// Everybody near everybody.
 pub(super) fn near() -> RoomConfig {
-    RoomConfig { inner: 3, outer: 4, ..RoomConfig::default() }
+    RoomConfig {
+        inner: 3,
+        outer: 4,
+        ..RoomConfig::default()
+    }
 }

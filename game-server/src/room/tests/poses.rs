@@ -1,26 +1,46 @@
-//! Poses, from the world to clients that read them bit for bit: whatever the line does, what is decoded is what was.
+//! Poses, from the world to clients that read them bit for bit: whatever the line does, what is
+//! decoded is what was.
 
 use super::super::*;
 use super::herd::{FREE, Herd, YAW};
 use super::mirror::{CLEAR, Line, Scene, herd_of, near};
 use crate::config::Coding;
 
-const BAD: Line = Line { loss: 20, late: 15, twice: 5 };
+const BAD: Line = Line {
+    loss: 20,
+    late: 15,
+    twice: 5,
+};
 
 #[test]
 fn each_pose_that_a_client_decodes_is_the_true_one_whatever_gets_lost_or_comes_late() {
     let lines = [CLEAR, BAD, Line { loss: 50, ..BAD }];
     for (seed, line) in (0..).zip(lines) {
-        for (format, coding) in
-            [(YAW, Coding::Shared), (FREE, Coding::Shared), (YAW, Coding::Fine), (FREE, Coding::Fine)]
-        {
-            let herd = Herd { pauses: true, ..Herd::new(format) };
+        for (format, coding) in [
+            (YAW, Coding::Shared),
+            (FREE, Coding::Shared),
+            (YAW, Coding::Fine),
+            (FREE, Coding::Fine),
+        ] {
+            let herd = Herd {
+                pauses: true,
+                ..Herd::new(format)
+            };
             let mut scene = herd_of(20, line, seed, RoomConfig { coding, ..near() }, herd);
             scene.ticks(300);
             let stats = scene.room.stats();
             assert!(stats.poses.sent > 10_000, "{:?}", stats.poses);
-            let lost_tracks: u32 = scene.mirrors.values().map(|mirror| mirror.lost_tracks).sum();
-            assert_eq!((lost_tracks, stats.malformed), (0, 0), "{format:?}, {coding:?}, loss {}", line.loss);
+            let lost_tracks: u32 = scene
+                .mirrors
+                .values()
+                .map(|mirror| mirror.lost_tracks)
+                .sum();
+            assert_eq!(
+                (lost_tracks, stats.malformed),
+                (0, 0),
+                "{format:?}, {coding:?}, loss {}",
+                line.loss
+            );
         }
     }
 }
@@ -29,14 +49,31 @@ fn each_pose_that_a_client_decodes_is_the_true_one_whatever_gets_lost_or_comes_l
 fn what_came_to_rest_is_right_in_the_end_whatever_was_lost_and_then_nothing_is_sent() {
     for seed in 0..4 {
         for format in [YAW, FREE] {
-            let herd = Herd { rest_from: 60, ..Herd::new(format) };
-            let mut scene = herd_of(12, Line { loss: 30, late: 10, twice: 5 }, seed, near(), herd);
+            let herd = Herd {
+                rest_from: 60,
+                ..Herd::new(format)
+            };
+            let mut scene = herd_of(
+                12,
+                Line {
+                    loss: 30,
+                    late: 10,
+                    twice: 5,
+                },
+                seed,
+                near(),
+                herd,
+            );
             scene.ticks(60 + 80);
             for client in 0..12 {
                 for other in 0..12 {
                     let object = scene.avatar(other);
                     let (_, known) = scene.known(client, object).expect("in sight");
-                    assert_eq!(known, scene.room.world().pose(object), "client {client}, seed {seed}");
+                    assert_eq!(
+                        known,
+                        scene.room.world().pose(object),
+                        "client {client}, seed {seed}"
+                    );
                 }
             }
             scene.ticks(60);
@@ -50,7 +87,10 @@ fn what_came_to_rest_is_right_in_the_end_whatever_was_lost_and_then_nothing_is_s
 
 #[test]
 fn what_stirs_after_a_long_rest_is_told_from_where_it_lay() {
-    let herd = Herd { pauses: true, ..Herd::new(YAW) };
+    let herd = Herd {
+        pauses: true,
+        ..Herd::new(YAW)
+    };
     let mut scene = herd_of(4, CLEAR, 1, near(), herd);
     // Pauses take up to three seconds: more datagrams than a window holds.
     scene.ticks(1_000);
@@ -63,13 +103,21 @@ fn what_stirs_after_a_long_rest_is_told_from_where_it_lay() {
 fn a_client_that_lost_track_says_so_and_is_told_everything_anew() {
     let mut scene = herd_of(10, BAD, 7, near(), Herd::new(YAW));
     scene.ticks(60);
-    scene.mirrors.get_mut(&ClientId(3)).expect("it joined").forget = true;
+    scene
+        .mirrors
+        .get_mut(&ClientId(3))
+        .expect("it joined")
+        .forget = true;
     scene.ticks(60);
     assert!(scene.mirrors[&ClientId(3)].lost_tracks >= 1);
     assert!(scene.room.stats().lost_tracks >= 1);
     let lost_tracks = scene.mirrors[&ClientId(3)].lost_tracks;
     scene.ticks(60);
-    assert_eq!(scene.mirrors[&ClientId(3)].lost_tracks, lost_tracks, "it has recovered");
+    assert_eq!(
+        scene.mirrors[&ClientId(3)].lost_tracks,
+        lost_tracks,
+        "it has recovered"
+    );
     let stale = (0..10).filter(|&other| {
         let (stamp, _) = scene.known(3, scene.avatar(other)).expect("in sight");
         scene.now.since(stamp) > Duration::from_millis(500)
@@ -88,14 +136,21 @@ fn after_a_cut_line_the_picture_is_right_again_within_a_second() {
     for client in 0..15 {
         for other in 0..15 {
             let (stamp, _) = scene.known(client, scene.avatar(other)).expect("in sight");
-            assert!(scene.now.since(stamp) <= Duration::from_millis(400), "{client}: {stamp:?} at {:?}", scene.now);
+            assert!(
+                scene.now.since(stamp) <= Duration::from_millis(400),
+                "{client}: {stamp:?} at {:?}",
+                scene.now
+            );
         }
     }
 }
 
 #[test]
 fn what_the_client_foretells_is_told_at_the_rate_of_its_class_and_is_shown_where_it_is() {
-    let herd = Herd { straight: true, ..Herd::new(YAW) };
+    let herd = Herd {
+        straight: true,
+        ..Herd::new(YAW)
+    };
     let mut scene = herd_of(15, CLEAR, 5, near(), herd);
     scene.ticks(200);
     let counts = scene.room.stats().poses;
@@ -104,9 +159,16 @@ fn what_the_client_foretells_is_told_at_the_rate_of_its_class_and_is_shown_where
         for other in 0..15 {
             let object = scene.avatar(other);
             let (stamp, known) = scene.known(client, object).expect("in sight");
-            let shown = ambit_proto::pose::estimate(&YAW, (stamp, &known), None, scene.now.whole_millis());
+            let shown =
+                ambit_proto::pose::estimate(&YAW, (stamp, &known), None, scene.now.whole_millis());
             let is = scene.room.world().pose(object);
-            let off = shown.at.iter().zip(is.at).map(|(shown, is)| shown.abs_diff(is)).max().expect("three axes");
+            let off = shown
+                .at
+                .iter()
+                .zip(is.at)
+                .map(|(shown, is)| shown.abs_diff(is))
+                .max()
+                .expect("three axes");
             // One tick of news is under way: it may have turned at the edge.
             assert!(off <= 40, "{off} units off");
         }
@@ -118,7 +180,12 @@ fn what_a_hidden_object_does_changes_no_other_client_s_bytes() {
     for coding in [Coding::Auto, Coding::Shared, Coding::Fine] {
         for format in [YAW, FREE] {
             let run = |secret| {
-                let herd = Herd { hidden: Some(PlayerId(0)), secret, pauses: true, ..Herd::new(format) };
+                let herd = Herd {
+                    hidden: Some(PlayerId(0)),
+                    secret,
+                    pauses: true,
+                    ..Herd::new(format)
+                };
                 let mut scene = herd_of(8, BAD, 11, RoomConfig { coding, ..near() }, herd);
                 scene.keeps = true;
                 scene.ticks(200);
@@ -126,7 +193,12 @@ fn what_a_hidden_object_does_changes_no_other_client_s_bytes() {
             };
             let (idle, busy) = (run(false), run(true));
             let of_others = |scene: &Scene| -> Vec<_> {
-                scene.sent.iter().filter(|(_, client, _)| client.0 != 0).cloned().collect()
+                scene
+                    .sent
+                    .iter()
+                    .filter(|(_, client, _)| client.0 != 0)
+                    .cloned()
+                    .collect()
             };
             assert_eq!(of_others(&idle), of_others(&busy), "{coding:?}, {format:?}");
             let ways = |scene: &Scene| scene.room.world().position(scene.avatar(0));

@@ -1,8 +1,9 @@
 //! Dice that drive a player's cube: for demonstrations and measurements.
 //!
-//! A seed, a player's number and the frame go in, what the player would hold comes out: phases of half a second to three, in which
-//! the cube rolls about, gathers others on the way (katamari), drives them off, jumps or rests. Its place is asked for so that it
-//! turns back before it gets to a wall, and heads for the middle at every other time, where the others lie.
+//! A seed, a player's number and the frame go in, what the player would hold comes out: phases of
+//! half a second to three, in which the cube rolls about, gathers others on the way (katamari),
+//! drives them off, jumps or rests. Its place is asked for so that it turns back before it gets to
+//! a wall, and heads for the middle at every other time, where the others lie.
 //!
 //! Invariant: the same seed, number, frames and places give the same keys. Units: frames, metres.
 
@@ -32,7 +33,12 @@ impl Driver {
     /// Dice for one player.
     pub fn new(seed: u64, player: u64) -> Self {
         let mixed = seed ^ player.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Self { rng: Rng::with_seed(mixed), held: Keymap(0), heading: [0, 0], until: 0 }
+        Self {
+            rng: Rng::with_seed(mixed),
+            held: Keymap(0),
+            heading: [0, 0],
+            until: 0,
+        }
     }
 
     /// What is held in a frame by a cube at (x, y). Frames go up.
@@ -52,7 +58,11 @@ impl Driver {
     }
 
     fn begin_phase(&mut self, frame: u64, at: [f32; 2], arena: Arena) {
-        self.heading = if self.rng.bool() { self.some_heading() } else { towards_middle(at, arena) };
+        self.heading = if self.rng.bool() {
+            self.some_heading()
+        } else {
+            towards_middle(at, arena)
+        };
         self.held = Keymap(0);
         let longest = match self.rng.u8(..10) {
             0..=2 => 3 * FRAMES_PER_S,
@@ -92,27 +102,40 @@ fn towards_middle(at: [f32; 2], arena: Arena) -> [i8; 2] {
     std::array::from_fn(|axis| {
         let extent = [arena.width_m, arena.height_m][axis];
         let way = extent / 2.0 - at[axis];
-        if way.abs() < extent / 8.0 { 0 } else { way.signum() as i8 }
+        if way.abs() < extent / 8.0 {
+            0
+        } else {
+            way.signum() as i8
+        }
     })
 }
 
 fn away_from_walls(heading: i8, at: f32, extent: f32) -> i8 {
     let too_low = heading < 0 && at < SHY_M;
     let too_high = heading > 0 && at > extent - SHY_M;
-    if too_low || too_high { -heading } else { heading }
+    if too_low || too_high {
+        -heading
+    } else {
+        heading
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+    const ARENA: Arena = Arena {
+        width_m: 32.0,
+        height_m: 32.0,
+    };
 
     #[test]
     fn the_same_dice_hold_the_same_keys_and_other_dice_others() {
         let keys = |seed, player| {
             let mut driver = Driver::new(seed, player);
-            (0..3_000).map(|frame| driver.keys(frame, [16.0, 16.0], ARENA)).collect::<Vec<_>>()
+            (0..3_000)
+                .map(|frame| driver.keys(frame, [16.0, 16.0], ARENA))
+                .collect::<Vec<_>>()
         };
         assert_eq!(keys(7, 0), keys(7, 0));
         assert_ne!(keys(7, 0), keys(7, 1));
@@ -122,22 +145,38 @@ mod tests {
     #[test]
     fn everything_is_held_now_and_then_and_nothing_too() {
         let mut driver = Driver::new(3, 0);
-        let keys: Vec<Keymap> = (0..60 * 120).map(|frame| driver.keys(frame, [16.0, 16.0], ARENA)).collect();
-        let share = |control| keys.iter().filter(|keys| keys.down(control)).count() as f32 / keys.len() as f32;
+        let keys: Vec<Keymap> = (0..60 * 120)
+            .map(|frame| driver.keys(frame, [16.0, 16.0], ARENA))
+            .collect();
+        let share = |control| {
+            keys.iter().filter(|keys| keys.down(control)).count() as f32 / keys.len() as f32
+        };
         for held in [control::LEFT, control::RIGHT, control::UP, control::DOWN] {
-            assert!((0.05..0.5).contains(&share(held)), "{held}: {}", share(held));
+            assert!(
+                (0.05..0.5).contains(&share(held)),
+                "{held}: {}",
+                share(held)
+            );
         }
         assert!((0.2..0.7).contains(&share(control::ATTRACT)));
-        assert!((0.01..0.3).contains(&share(control::REPEL)) && (0.01..0.3).contains(&share(control::JUMP)));
+        assert!(
+            (0.01..0.3).contains(&share(control::REPEL))
+                && (0.01..0.3).contains(&share(control::JUMP))
+        );
         assert!(keys.contains(&Keymap(0)));
     }
 
     #[test]
     fn who_is_far_from_the_middle_is_driven_there() {
         let mut driver = Driver::new(3, 0);
-        let keys: Vec<Keymap> = (0..60 * 120).map(|frame| driver.keys(frame, [6.0, 26.0], ARENA)).collect();
+        let keys: Vec<Keymap> = (0..60 * 120)
+            .map(|frame| driver.keys(frame, [6.0, 26.0], ARENA))
+            .collect();
         let count = |control| keys.iter().filter(|keys| keys.down(control)).count();
-        assert!(count(control::RIGHT) > count(control::LEFT) && count(control::DOWN) > count(control::UP));
+        assert!(
+            count(control::RIGHT) > count(control::LEFT)
+                && count(control::DOWN) > count(control::UP)
+        );
     }
 
     #[test]

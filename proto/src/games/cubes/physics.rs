@@ -1,19 +1,21 @@
-//! The step that both ends share: cubes on a floor between four walls, pushed about by players' keys.
+//! The step that both ends share: cubes on a floor between four walls, pushed about by players'
+//! keys.
 //!
-//! Bodies, poses and keys go in, poses come out. After each step what is awake is put on the grid of [`FORMAT`], and the
-//! simulation goes on from there: what is told is what is simulated (reference 002). What drives it are the keys that players
-//! hold and these poses, nothing else: no clock and no dice.
+//! Bodies, poses and keys go in, poses come out. After each step what is awake is put on the grid
+//! of [`FORMAT`], and the simulation goes on from there: what is told is what is simulated
+//! (reference 002). What drives it are the keys that players hold and these poses, nothing else: no
+//! clock and no dice.
 //!
 //! Invariants:
-//! 1. The same calls in the same order give the same bits, on every machine (rapier's `enhanced-determinism`; slots are given
-//!    away in the order of calls).
-//! 2. A pose lies on the grid and fits [`FORMAT`]. One at rest stays what it is, bit for bit, until something touches, pulls or moves
-//!    the body.
+//! 1. The same calls in the same order give the same bits, on every machine (rapier's
+//!    `enhanced-determinism`; slots are given away in the order of calls).
+//! 2. A pose lies on the grid and fits [`FORMAT`]. One at rest stays what it is, bit for bit, until
+//!    something touches, pulls or moves the body.
 //! 3. What rests costs nothing in a step.
 //!
-//! What a step remembers beyond poses (impulses that contacts began with, how long a body has been still) is not told: two
-//! simulations with the same poses and different pasts drift apart, slowly, and corrections bring them together.
-//! Units: metres, seconds, radians. Cost: what is awake.
+//! What a step remembers beyond poses (impulses that contacts began with, how long a body has been
+//! still) is not told: two simulations with the same poses and different pasts drift apart, slowly,
+//! and corrections bring them together. Units: metres, seconds, radians. Cost: what is awake.
 
 mod forces;
 mod rest;
@@ -36,7 +38,8 @@ const GRAVITY_M_PER_S2: f32 = 9.81;
 const WALL_M: f32 = 64.0;
 /// Floor and walls are so thick that nothing gets through them in a step.
 const THICK_M: f32 = 4.0;
-/// The fastest a body can be: well within what the grid tells, and slow enough not to jump through another one.
+/// The fastest a body can be: well within what the grid tells, and slow enough not to jump through
+/// another one.
 const FASTEST_M_PER_S: f32 = 30.0;
 /// Cubes stick enough to roll when they are pushed, and slide when they are hit.
 const FRICTION: f32 = 0.6;
@@ -56,8 +59,8 @@ pub struct Body {
 }
 
 impl Body {
-    /// The number of its place, to keep arrays by: less than there ever were bodies at once, its own as long as it is there, and
-    /// after that another one's.
+    /// The number of its place, to keep arrays by: less than there ever were bodies at once, its
+    /// own as long as it is there, and after that another one's.
     pub fn slot(self) -> usize {
         self.slot as usize
     }
@@ -103,18 +106,24 @@ pub struct Physics {
 
 impl std::fmt::Debug for Physics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Physics").field("active", &self.active.len()).finish_non_exhaustive()
+        f.debug_struct("Physics")
+            .field("active", &self.active.len())
+            .finish_non_exhaustive()
     }
 }
 
 impl Physics {
     /// A floor and its walls, and nothing on it.
     pub fn new(arena: Arena) -> Self {
-        let mut world = PhysicsWorld { gravity: Vector::new(0.0, 0.0, -GRAVITY_M_PER_S2), ..PhysicsWorld::default() };
+        let mut world = PhysicsWorld {
+            gravity: Vector::new(0.0, 0.0, -GRAVITY_M_PER_S2),
+            ..PhysicsWorld::default()
+        };
         let parameters = &mut world.integration_parameters;
         parameters.dt = 1.0 / FRAMES_PER_S as f32;
         parameters.normalized_max_linear_velocity = FASTEST_M_PER_S;
-        // Softer than the default: what rounding has pushed into each other comes apart without a jolt (reference 002).
+        // Softer than the default: what rounding has pushed into each other comes apart without a
+        // jolt (reference 002).
         parameters.normalized_max_corrective_velocity = 1.0;
         enclose(&mut world, arena);
         Self {
@@ -140,7 +149,11 @@ impl Physics {
             .angular_damping(DAMPING)
             .sleeping(pose.flag);
         let collider = ColliderBuilder::cuboid(half, half, half)
-            .density(if kind == PLAYER { PLAYER_DENSITY } else { DENSITY })
+            .density(if kind == PLAYER {
+                PLAYER_DENSITY
+            } else {
+                DENSITY
+            })
             .friction(FRICTION)
             .restitution(RESTITUTION);
         let (handle, collider) = self.world.insert(body, collider);
@@ -150,7 +163,14 @@ impl Physics {
             self.cubes.resize_with(slot + 1, || None);
         }
         let rest = Rest::new(pose);
-        self.cubes[slot] = Some(Cube { body, collider, kind, pose: *pose, keys: Keys::default(), rest });
+        self.cubes[slot] = Some(Cube {
+            body,
+            collider,
+            kind,
+            pose: *pose,
+            keys: Keys::default(),
+            rest,
+        });
         if kind == PLAYER {
             self.players.push(body);
             self.players.sort_unstable();
@@ -188,8 +208,9 @@ impl Physics {
         self.cube(body).pose
     }
 
-    /// Puts a body elsewhere, hard: asleep if the pose is one of rest, else awake. What it touches is not disturbed: whoever
-    /// is told where one body is, is told of the others as well. To set a pose that the body has is no change.
+    /// Puts a body elsewhere, hard: asleep if the pose is one of rest, else awake. What it touches
+    /// is not disturbed: whoever is told where one body is, is told of the others as well. To set a
+    /// pose that the body has is no change.
     pub fn set_pose(&mut self, body: Body, pose: &Pose) {
         let cube = self.cube_mut(body);
         if cube.pose == *pose {
@@ -204,12 +225,14 @@ impl Physics {
         }
     }
 
-    /// What the player of a body holds in the steps to come; what has just been pressed counts in the next one.
+    /// What the player of a body holds in the steps to come; what has just been pressed counts in
+    /// the next one.
     pub fn steer(&mut self, body: Body, keys: Keys) {
         self.cube_mut(body).keys = keys;
     }
 
-    /// What the player of a body holds; before a step, `previous` is what that of the step before went by.
+    /// What the player of a body holds; before a step, `previous` is what that of the step before
+    /// went by.
     pub fn keys(&self, body: Body) -> Keys {
         self.cube(body).keys
     }
@@ -226,7 +249,8 @@ impl Physics {
         self.let_sleep();
     }
 
-    /// What is awake after the last step, and what has come to rest in it: no other pose has changed. In order.
+    /// What is awake after the last step, and what has come to rest in it: no other pose has
+    /// changed. In order.
     pub fn awake(&self) -> impl ExactSizeIterator<Item = Body> {
         self.stirred.iter().copied()
     }
@@ -236,7 +260,8 @@ impl Physics {
         self.cubes.iter().flatten().map(|cube| cube.body)
     }
 
-    /// Replaces `found` by what a body touches, and if its player attracts or repels, by what that reaches as well. In order.
+    /// Replaces `found` by what a body touches, and if its player attracts or repels, by what that
+    /// reaches as well. In order.
     pub fn company(&self, body: Body, found: &mut Vec<Body>) {
         self.touching(body, found);
         if forces::reaches_out(self.keys(body).current) {
@@ -246,14 +271,14 @@ impl Physics {
         found.dedup();
     }
 
-    /// Whether a cube of a kind with this centre, however it is turned, would touch no other body. Cost: all bodies.
+    /// Whether a cube of a kind with this centre, however it is turned, would touch no other body.
+    /// Cost: all bodies.
     pub fn is_free(&self, kind: u8, centre: Position) -> bool {
         // Half a cube's diagonal.
         let radius = |kind| edge_m(kind) * 0.75_f32.sqrt();
-        self.cubes
-            .iter()
-            .flatten()
-            .all(|cube| FORMAT.position(&cube.pose).distance(centre) > radius(kind) + radius(cube.kind))
+        self.cubes.iter().flatten().all(|cube| {
+            FORMAT.position(&cube.pose).distance(centre) > radius(kind) + radius(cube.kind)
+        })
     }
 
     /// Puts what is awake on the grid, and takes note of what has fallen asleep.
@@ -263,13 +288,18 @@ impl Physics {
         for &body in &before {
             if self.world.bodies[body.handle()].is_sleeping() {
                 let cube = self.cube_mut(body);
-                cube.pose = Pose { flag: true, motion: crate::pose::Motion::default(), ..cube.pose };
+                cube.pose = Pose {
+                    flag: true,
+                    motion: crate::pose::Motion::default(),
+                    ..cube.pose
+                };
                 self.stirred.push(body);
             }
         }
         self.active = before;
         self.active.clear();
-        self.active.extend(self.world.islands.active_bodies().map(Body::of));
+        self.active
+            .extend(self.world.islands.active_bodies().map(Body::of));
         self.active.sort_unstable();
         for index in 0..self.active.len() {
             self.quantise(self.active[index]);
@@ -301,27 +331,46 @@ impl Physics {
 
     fn cube(&self, body: Body) -> &Cube {
         let cube = self.cubes.get(body.slot as usize).and_then(Option::as_ref);
-        cube.filter(|cube| cube.body == body).unwrap_or_else(|| panic!("there is no {body:?}"))
+        cube.filter(|cube| cube.body == body)
+            .unwrap_or_else(|| panic!("there is no {body:?}"))
     }
 
     fn cube_mut(&mut self, body: Body) -> &mut Cube {
-        let cube = self.cubes.get_mut(body.slot as usize).and_then(Option::as_mut);
-        cube.filter(|cube| cube.body == body).unwrap_or_else(|| panic!("there is no {body:?}"))
+        let cube = self
+            .cubes
+            .get_mut(body.slot as usize)
+            .and_then(Option::as_mut);
+        cube.filter(|cube| cube.body == body)
+            .unwrap_or_else(|| panic!("there is no {body:?}"))
     }
 
     /// Replaces `found` by the bodies that a body touches, in no order.
     fn touching(&self, body: Body, found: &mut Vec<Body>) {
         found.clear();
         let collider = self.cube(body).collider;
-        let touched = self.world.contact_pairs_with(collider).filter(|pair| pair.has_any_active_contact());
-        let others = touched.map(|pair| if pair.collider1 == collider { pair.collider2 } else { pair.collider1 });
-        found.extend(others.filter_map(|other| self.world.colliders.get(other)?.parent()).map(Body::of));
+        let touched = self
+            .world
+            .contact_pairs_with(collider)
+            .filter(|pair| pair.has_any_active_contact());
+        let others = touched.map(|pair| {
+            if pair.collider1 == collider {
+                pair.collider2
+            } else {
+                pair.collider1
+            }
+        });
+        found.extend(
+            others
+                .filter_map(|other| self.world.colliders.get(other)?.parent())
+                .map(Body::of),
+        );
     }
 }
 
 /// Floor and walls: colliders that belong to no body.
 fn enclose(world: &mut PhysicsWorld, Arena { width_m, height_m }: Arena) {
-    let (half_x, half_y, thick, high) = (width_m / 2.0, height_m / 2.0, THICK_M / 2.0, WALL_M / 2.0);
+    let (half_x, half_y, thick, high) =
+        (width_m / 2.0, height_m / 2.0, THICK_M / 2.0, WALL_M / 2.0);
     let (wide_x, wide_y) = (half_x + THICK_M, half_y + THICK_M);
     let boxes = [
         ([wide_x, wide_y, thick], [half_x, half_y, -thick]),
@@ -339,7 +388,10 @@ fn enclose(world: &mut PhysicsWorld, Arena { width_m, height_m }: Arena) {
 fn isometry(pose: &Pose) -> Isometry {
     let at = FORMAT.position(pose);
     let [x, y, z, w] = FORMAT.quaternion(pose);
-    Isometry::from_parts(Vector::new(at.x, at.y, at.z), Rotation::from_xyzw(x, y, z, w))
+    Isometry::from_parts(
+        Vector::new(at.x, at.y, at.z),
+        Rotation::from_xyzw(x, y, z, w),
+    )
 }
 
 fn vector([x, y, z]: [f32; 3]) -> Vector {

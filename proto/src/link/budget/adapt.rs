@@ -1,19 +1,24 @@
 //! How much of the owner's limit the path seems to carry.
 //!
-//! Fates of datagrams and the time go in, a rate comes out. Two signs mean that less should be sent: round trips that
-//! stay above the shortest known (a queue has built up), and losses clearly beyond what the path loses anyway. Either
-//! leads to a *trial*: the rate goes down to three quarters of what was seen to arrive. If the sign then goes, the
-//! trial was right, and the rate climbs again from nine tenths of what arrived. If the sign stays, it was none of our
-//! doing (radio, a longer way, somebody else's queue): it is what this path is like from then on, and the rate is what it
-//! was. So steady random loss costs one short trial at most, and a bottleneck is found in one step.
+//! Fates of datagrams and the time go in, a rate comes out. Two signs mean that less should be
+//! sent: round trips that stay above the shortest known (a queue has built up), and losses clearly
+//! beyond what the path loses anyway. Either leads to a *trial*: the rate goes down to three
+//! quarters of what was seen to arrive. If the sign then goes, the trial was right, and the rate
+//! climbs again from nine tenths of what arrived. If the sign stays, it was none of our doing
+//! (radio, a longer way, somebody else's queue): it is what this path is like from then on, and the
+//! rate is what it was. So steady random loss costs one short trial at most, and a bottleneck is
+//! found in one step.
 //!
 //! Invariants:
 //! 1. The rate lies between the floor (an eighth of the limit) and the limit.
-//! 2. Losses during silence say nothing: a line that is cut is not a line that is narrow. After it the rate is as before.
-//! 3. Within a trial only datagrams count that left while it was on, and all of them: losses are known later than arrivals, so a
-//!    judgement without the last ones would find that it had helped.
+//! 2. Losses during silence say nothing: a line that is cut is not a line that is narrow. After it
+//!    the rate is as before.
+//! 3. Within a trial only datagrams count that left while it was on, and all of them: losses are
+//!    known later than arrivals, so a judgement without the last ones would find that it had
+//!    helped.
 //!
-//! Units: bytes a second, as they are counted in the budget. Cost: a few additions a fate, a decision every half second.
+//! Units: bytes a second, as they are counted in the budget. Cost: a few additions a fate, a
+//! decision every half second.
 
 use std::time::Duration;
 
@@ -24,8 +29,8 @@ use crate::time::LocalTime;
 const INTERVAL: Duration = Duration::from_millis(500);
 /// So many intervals are judged together: two seconds.
 const INTERVALS: usize = 4;
-/// Round trips this much beyond the shortest, and beyond what is usual, in all of two intervals, are a queue. The peer's tick and its delay of
-/// acknowledgements explain half of that.
+/// Round trips this much beyond the shortest, and beyond what is usual, in all of two intervals,
+/// are a queue. The peer's tick and its delay of acknowledgements explain half of that.
 const LONG_QUEUE: Duration = Duration::from_millis(60);
 /// Fewer in an interval say nothing.
 const ROUND_TRIPS: u32 = 3;
@@ -33,20 +38,22 @@ const ROUND_TRIPS: u32 = 3;
 const SHORT_QUEUE: Duration = Duration::from_millis(25);
 /// The shortest round trip is that of the last one or two of these.
 const BASE_SPAN: Duration = Duration::from_secs(15);
-/// A trial looks at what leaves in this time, which drains a queue of 200 ms, and is judged when the fates of all that are known; if that
-/// is not enough, at what leaves in twice the time.
+/// A trial looks at what leaves in this time, which drains a queue of 200 ms, and is judged when
+/// the fates of all that are known; if that is not enough, at what leaves in twice the time.
 const TRIAL: Duration = Duration::from_millis(1_500);
 /// It waits no longer than that for fates.
 const LAST_FATE: Duration = Duration::from_secs(3);
 /// Fates that make a judgement.
 const ENOUGH: u32 = 12;
-/// Before so many fates are known, a path may lose as much as [`UNKNOWN_LOSS`] by itself, if not more has been seen.
+/// Before so many fates are known, a path may lose as much as [`UNKNOWN_LOSS`] by itself, if not
+/// more has been seen.
 const KNOWN_PATH: u32 = 200;
 /// A fifth is what games must bear; and somewhat more.
 const UNKNOWN_LOSS: f32 = 0.25;
 /// Loss within this of the usual is usual.
 const MARGIN: f32 = 0.05;
-/// Without an acknowledgement for so long (and two round trips), losses before the next one don't count.
+/// Without an acknowledgement for so long (and two round trips), losses before the next one don't
+/// count.
 const SILENCE: Duration = Duration::from_secs(1);
 /// The rate climbs by a 25th of the limit a second.
 const CLIMB: u32 = 25;
@@ -74,7 +81,8 @@ pub(in crate::link) struct Adapt {
     base: Base,
     /// What the path loses anyway, from 0 to 1.
     usual_loss: f32,
-    /// By how much the shortest round trip of an interval is usually longer than the shortest of all: jitter, and few of them.
+    /// By how much the shortest round trip of an interval is usually longer than the shortest of
+    /// all: jitter, and few of them.
     usual_queue: Duration,
     /// How often the loss was looked at, and how many fates it rests on.
     looks: u8,
@@ -150,8 +158,12 @@ impl Adapt {
 
     /// The share of the limit stays.
     pub(super) fn set_nominal(&mut self, nominal: u32) {
-        let scaled = |rate: u32| (u64::from(rate) * u64::from(nominal) / u64::from(self.nominal)) as u32;
-        let (rate, before) = (scaled(self.rate), self.trial.map(|trial| scaled(trial.rate_before)));
+        let scaled =
+            |rate: u32| (u64::from(rate) * u64::from(nominal) / u64::from(self.nominal)) as u32;
+        let (rate, before) = (
+            scaled(self.rate),
+            self.trial.map(|trial| scaled(trial.rate_before)),
+        );
         self.nominal = nominal;
         self.rate = self.bounded(rate);
         if let (Some(trial), Some(before)) = (&mut self.trial, before) {
@@ -176,8 +188,15 @@ impl Adapt {
         }
     }
 
-    /// A datagram that left at `sent` and costs so many bytes has arrived. One that had been taken for lost takes that back.
-    pub(in crate::link) fn handle_acked(&mut self, now: LocalTime, sent: LocalTime, bytes: usize, after_loss: bool) {
+    /// A datagram that left at `sent` and costs so many bytes has arrived. One that had been taken
+    /// for lost takes that back.
+    pub(in crate::link) fn handle_acked(
+        &mut self,
+        now: LocalTime,
+        sent: LocalTime,
+        bytes: usize,
+        after_loss: bool,
+    ) {
         self.intervals[0].bytes += bytes as u32;
         let counted = self.counts(sent);
         if !after_loss {
@@ -236,12 +255,15 @@ impl Adapt {
     fn look_for_signs(&mut self, now: LocalTime, elapsed: Duration) {
         let total = self.total();
         let (queue, before) = self.queues();
-        self.fates = self.fates.saturating_add(self.intervals[0].acked + self.intervals[0].lost);
+        self.fates = self
+            .fates
+            .saturating_add(self.intervals[0].acked + self.intervals[0].lost);
         let most = LONG_QUEUE + self.usual_queue;
         let is_long = |queue: Option<Duration>| queue.is_some_and(|queue| queue > most);
         if is_long(queue) {
-            // Jitter makes all of a few round trips long now and then, but hardly ever those of two intervals. Until that is known,
-            // losses may be those of a queue, and say nothing about the path.
+            // Jitter makes all of a few round trips long now and then, but hardly ever those of two
+            // intervals. Until that is known, losses may be those of a queue, and say nothing about
+            // the path.
             if is_long(before) {
                 self.try_less(now, Pressure::Delay);
             }
@@ -270,14 +292,24 @@ impl Adapt {
     /// More losses than three times the deviation beyond what the path may lose.
     fn is_unusual(&self, total: Interval) -> bool {
         let known = self.usual_loss + MARGIN;
-        let usual = if self.fates < KNOWN_PATH { known.max(UNKNOWN_LOSS) } else { known };
+        let usual = if self.fates < KNOWN_PATH {
+            known.max(UNKNOWN_LOSS)
+        } else {
+            known
+        };
         let count = (total.acked + total.lost) as f32;
         let deviation = (count * usual * (1.0 - usual).max(0.0)).sqrt();
-        total.acked + total.lost >= ENOUGH && total.lost as f32 > count * usual + 3.0 * deviation + 1.0
+        total.acked + total.lost >= ENOUGH
+            && total.lost as f32 > count * usual + 3.0 * deviation + 1.0
     }
 
     fn try_less(&mut self, now: LocalTime, pressure: Pressure) {
-        let delivered = self.intervals.iter().map(|interval| interval.bytes).max().unwrap_or(0);
+        let delivered = self
+            .intervals
+            .iter()
+            .map(|interval| interval.bytes)
+            .max()
+            .unwrap_or(0);
         self.trial = Some(Trial {
             began: now,
             until: now + TRIAL,
@@ -306,7 +338,13 @@ impl Adapt {
         let loss = lost as f32 / (trial.acked + lost).max(1) as f32;
         if !enough && !trial.is_extended {
             // What left meanwhile does not count: it was not looked at whole.
-            self.trial = Some(Trial { began: now, until: now + TRIAL, pending: 0, is_extended: true, ..trial });
+            self.trial = Some(Trial {
+                began: now,
+                until: now + TRIAL,
+                pending: 0,
+                is_extended: true,
+                ..trial
+            });
             return;
         }
         let queue = self.queue().unwrap_or_default();
@@ -316,14 +354,25 @@ impl Adapt {
         };
         self.trial = None;
         if helped && enough {
-            self.rate = self.bounded((trial.delivered / 10 * 9).min(trial.rate_before).max(self.rate));
+            self.rate = self.bounded(
+                (trial.delivered / 10 * 9)
+                    .min(trial.rate_before)
+                    .max(self.rate),
+            );
             self.forget_intervals();
             return;
         }
         self.rate = self.bounded(trial.rate_before);
         if enough && self.pressure == Pressure::Delay {
-            let shortest = self.intervals.iter().fold(None, |least, interval| shorter(least, interval.shortest));
-            self.base = Base { now: shortest, before: None, since: now };
+            let shortest = self
+                .intervals
+                .iter()
+                .fold(None, |least, interval| shorter(least, interval.shortest));
+            self.base = Base {
+                now: shortest,
+                before: None,
+                since: now,
+            };
         } else if enough {
             self.usual_loss = self.usual_loss.max(loss);
             self.looks = 16;
@@ -338,7 +387,11 @@ impl Adapt {
         let trial = self.trial.as_mut().map(|trial| &mut trial.lost);
         if self.unheard > 0 {
             self.unheard -= 1;
-        } else if let Some(lost) = self.intervals.iter_mut().map(|interval| &mut interval.lost).find(|lost| **lost > 0)
+        } else if let Some(lost) = self
+            .intervals
+            .iter_mut()
+            .map(|interval| &mut interval.lost)
+            .find(|lost| **lost > 0)
         {
             *lost -= 1;
             if let Some(lost) = trial {
@@ -354,17 +407,26 @@ impl Adapt {
 
     /// The fate of a datagram that left at `sent` is known.
     fn settle(&mut self, sent: LocalTime) {
-        if let Some(trial) = self.trial.as_mut().filter(|trial| (trial.began..trial.until).contains(&sent)) {
+        if let Some(trial) = self
+            .trial
+            .as_mut()
+            .filter(|trial| (trial.began..trial.until).contains(&sent))
+        {
             trial.pending = trial.pending.saturating_sub(1);
         }
     }
 
-    /// Within a trial, only what left while it was on; and nothing that left before or during a silence.
+    /// Within a trial, only what left while it was on; and nothing that left before or during a
+    /// silence.
     fn counts(&self, sent: LocalTime) -> bool {
-        sent >= self.silent_until && self.trial.is_none_or(|trial| (trial.began..trial.until).contains(&sent))
+        sent >= self.silent_until
+            && self
+                .trial
+                .is_none_or(|trial| (trial.began..trial.until).contains(&sent))
     }
 
-    /// How much longer than the shortest the shortest round trip was in the newest interval that tells.
+    /// How much longer than the shortest the shortest round trip was in the newest interval that
+    /// tells.
     fn queue(&self) -> Option<Duration> {
         self.queues().0
     }
@@ -377,16 +439,21 @@ impl Adapt {
 
     /// The same of the interval so far back, if it tells.
     fn queue_in(&self, back: usize) -> Option<Duration> {
-        let interval = self.intervals.get(back).filter(|interval| interval.round_trips >= ROUND_TRIPS)?;
+        let interval = self
+            .intervals
+            .get(back)
+            .filter(|interval| interval.round_trips >= ROUND_TRIPS)?;
         Some(interval.shortest?.saturating_sub(self.base.shortest()?))
     }
 
     fn total(&self) -> Interval {
-        self.intervals.iter().fold(Interval::default(), |sum, interval| Interval {
-            acked: sum.acked + interval.acked,
-            lost: sum.lost + interval.lost,
-            ..sum
-        })
+        self.intervals
+            .iter()
+            .fold(Interval::default(), |sum, interval| Interval {
+                acked: sum.acked + interval.acked,
+                lost: sum.lost + interval.lost,
+                ..sum
+            })
     }
 
     fn begin_interval(&mut self, now: LocalTime) {
@@ -394,7 +461,11 @@ impl Adapt {
         self.intervals[0] = Interval::default();
         self.began = now;
         if now.since(self.base.since) >= BASE_SPAN {
-            self.base = Base { now: self.intervals[1].shortest, before: self.base.now, since: now };
+            self.base = Base {
+                now: self.intervals[1].shortest,
+                before: self.base.now,
+                since: now,
+            };
         }
     }
 
@@ -404,7 +475,10 @@ impl Adapt {
     }
 
     fn bounded(&self, rate: u32) -> u32 {
-        rate.clamp((self.nominal / 8).max(LEAST_RATE).min(self.nominal), self.nominal)
+        rate.clamp(
+            (self.nominal / 8).max(LEAST_RATE).min(self.nominal),
+            self.nominal,
+        )
     }
 }
 
@@ -428,8 +502,9 @@ fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// A path that carries `capacity` bytes a second in a queue of 200 ms, loses `loss` of the rest, and takes `way` both
-    /// ways together; the sender always uses its whole rate, in datagrams of so many bytes.
+    /// A path that carries `capacity` bytes a second in a queue of 200 ms, loses `loss` of the
+    /// rest, and takes `way` both ways together; the sender always uses its whole rate, in
+    /// datagrams of so many bytes.
     struct Path {
         capacity: f64,
         loss: f64,
@@ -447,8 +522,14 @@ mod tests {
 
     impl Path {
         fn new(capacity: f64, loss: f64, seed: u64) -> Self {
-            let (rng, now) = (fastrand::Rng::with_seed(seed), LocalTime::from_millis(10_000));
-            let (way, fates) = (Duration::from_millis(100), std::collections::VecDeque::new());
+            let (rng, now) = (
+                fastrand::Rng::with_seed(seed),
+                LocalTime::from_millis(10_000),
+            );
+            let (way, fates) = (
+                Duration::from_millis(100),
+                std::collections::VecDeque::new(),
+            );
             let lost_after = way + Duration::from_millis(60);
             Self {
                 capacity,
@@ -477,7 +558,11 @@ mod tests {
                     self.send();
                     adapt.handle_sent(self.now);
                 }
-                while self.fates.front().is_some_and(|&(told, ..)| told <= self.now) {
+                while self
+                    .fates
+                    .front()
+                    .is_some_and(|&(told, ..)| told <= self.now)
+                {
                     let (_, sent, round_trip) = self.fates.pop_front().expect("just seen");
                     match round_trip {
                         Some(round_trip) => {
@@ -503,16 +588,27 @@ mod tests {
             let round_trip = self.way
                 + Duration::from_secs_f64(wait)
                 + Duration::from_micros(self.rng.u64(..self.jitter.as_micros() as u64));
-            let least = if lost { self.lost_after } else { self.way + Duration::from_millis(60) };
+            let least = if lost {
+                self.lost_after
+            } else {
+                self.way + Duration::from_millis(60)
+            };
             let told = self.now + round_trip.max(least);
             let place = self.fates.partition_point(|(before, ..)| *before <= told);
-            self.fates.insert(place, (told, self.now, (!lost).then_some(round_trip)));
+            self.fates
+                .insert(place, (told, self.now, (!lost).then_some(round_trip)));
         }
     }
 
     #[test]
     fn steady_random_loss_starves_nobody() {
-        for (loss, least) in [(0.0, 31_999.0), (0.1, 31_000.0), (0.2, 30_000.0), (0.37, 25_000.0), (0.5, 24_000.0)] {
+        for (loss, least) in [
+            (0.0, 31_999.0),
+            (0.1, 31_000.0),
+            (0.2, 30_000.0),
+            (0.37, 25_000.0),
+            (0.5, 24_000.0),
+        ] {
             for seed in 0..10 {
                 let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(1e9, loss, seed));
                 let (mean, _) = path.run(&mut adapt, 20_000);
@@ -550,7 +646,12 @@ mod tests {
 
     #[test]
     fn a_bottleneck_is_found_within_seconds_and_its_queue_goes() {
-        for (capacity, loss) in [(16_000.0, 0.0), (16_000.0, 0.1), (8_000.0, 0.0), (24_000.0, 0.0)] {
+        for (capacity, loss) in [
+            (16_000.0, 0.0),
+            (16_000.0, 0.1),
+            (8_000.0, 0.0),
+            (24_000.0, 0.0),
+        ] {
             for seed in 0..10 {
                 let (mut adapt, mut path) = (Adapt::new(32_000), Path::new(capacity, loss, seed));
                 path.run(&mut adapt, 4_000);
@@ -562,7 +663,10 @@ mod tests {
                     path.run(&mut adapt, 100);
                     mean_queue += Duration::from_secs_f64(path.queue_bytes / capacity) / steps;
                 }
-                assert!(mean_queue < Duration::from_millis(120), "{told}: a queue of {mean_queue:?}");
+                assert!(
+                    mean_queue < Duration::from_millis(120),
+                    "{told}: a queue of {mean_queue:?}"
+                );
                 path.capacity = 1e9;
                 path.run(&mut adapt, 30_000);
                 assert_eq!(adapt.state().0, 32_000, "{told}");
@@ -579,7 +683,11 @@ mod tests {
         for step in 0..300 {
             path.loss = (1.0 - 16_000.0 / f64::from(adapt.rate())).max(0.0);
             path.run(&mut adapt, 100);
-            mean += if step >= 50 { f64::from(adapt.rate()) / 250.0 } else { 0.0 };
+            mean += if step >= 50 {
+                f64::from(adapt.rate()) / 250.0
+            } else {
+                0.0
+            };
         }
         assert!((10_000.0..20_000.0).contains(&mean), "{mean}");
     }

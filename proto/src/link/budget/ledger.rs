@@ -1,5 +1,6 @@
-//! How many bytes left within the last second, in slots of 5 ms: what left within a slot counts until the whole slot is
-//! more than a second old, so the answer is never too low. Cost: a look at the slots that have gone by. Memory: 820 bytes.
+//! How many bytes left within the last second, in slots of 5 ms: what left within a slot counts
+//! until the whole slot is more than a second old, so the answer is never too low. Cost: a look at
+//! the slots that have gone by. Memory: 820 bytes.
 
 use crate::time::LocalTime;
 
@@ -18,7 +19,11 @@ pub(super) struct Ledger {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { bytes: [0; SLOTS as usize], newest: 0, sum: 0 }
+        Self {
+            bytes: [0; SLOTS as usize],
+            newest: 0,
+            sum: 0,
+        }
     }
 }
 
@@ -43,7 +48,10 @@ impl Ledger {
 
     /// What has left within the second before `now`.
     pub(super) fn last_second(&self, now: LocalTime) -> u64 {
-        let gone: u64 = self.gone_by(slot_of(now)).map(|slot| u64::from(self.bytes[(slot % SLOTS) as usize])).sum();
+        let gone: u64 = self
+            .gone_by(slot_of(now))
+            .map(|slot| u64::from(self.bytes[(slot % SLOTS) as usize]))
+            .sum();
         self.sum - gone
     }
 
@@ -71,10 +79,17 @@ mod tests {
             for _ in 0..2_000 {
                 now += rng.u64(..) % [1, 3_000, 40_000, 1_500_000][rng.usize(..4)];
                 let within = |span: u64| -> u64 {
-                    departures.iter().filter(|&&(at, _)| at + span >= now).map(|&(_, bytes)| u64::from(bytes)).sum()
+                    departures
+                        .iter()
+                        .filter(|&&(at, _)| at + span >= now)
+                        .map(|&(_, bytes)| u64::from(bytes))
+                        .sum()
                 };
                 let told = ledger.last_second(LocalTime::from_micros(now));
-                assert!((within(1_000_000)..=within(1_005_000)).contains(&told), "seed {seed} at {now}");
+                assert!(
+                    (within(1_000_000)..=within(1_005_000)).contains(&told),
+                    "seed {seed} at {now}"
+                );
                 let bytes = rng.u32(..1_200);
                 ledger.add(LocalTime::from_micros(now), bytes);
                 departures.push((now, bytes));

@@ -9,7 +9,10 @@ fn at(micros: u64) -> LocalTime {
 }
 
 fn budget(bytes_per_s: u32) -> Budget {
-    Budget::new(BudgetConfig { bytes_per_s, ..BudgetConfig::default() })
+    Budget::new(BudgetConfig {
+        bytes_per_s,
+        ..BudgetConfig::default()
+    })
 }
 
 /// All that left, and what a second of it comes to.
@@ -20,13 +23,25 @@ impl Departures {
     fn spend(&mut self, budget: &mut Budget, now: u64, purse: Purse, bytes: usize) {
         assert!(budget.spend(at(now), &[(purse, bytes)]));
         self.0.push((now, bytes));
-        let window = self.0.iter().rev().take_while(|&&(left, _)| left + 1_000_000 > now);
+        let window = self
+            .0
+            .iter()
+            .rev()
+            .take_while(|&&(left, _)| left + 1_000_000 > now);
         let sum: u64 = window.map(|&(_, bytes)| bytes as u64).sum();
-        assert!(sum <= budget.rate(), "{sum} bytes in the second before {now}, {} are allowed", budget.rate());
+        assert!(
+            sum <= budget.rate(),
+            "{sum} bytes in the second before {now}, {} are allowed",
+            budget.rate()
+        );
     }
 
     fn between(&self, from: u64, to: u64) -> usize {
-        self.0.iter().filter(|(left, _)| (from..to).contains(left)).map(|&(_, bytes)| bytes).sum()
+        self.0
+            .iter()
+            .filter(|(left, _)| (from..to).contains(left))
+            .map(|&(_, bytes)| bytes)
+            .sum()
     }
 }
 
@@ -34,7 +49,8 @@ impl Departures {
 fn no_second_ever_holds_more_than_the_rate_whatever_is_sent_and_however_the_rate_changes() {
     for seed in 0..200 {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (mut budget, mut departures, mut now) = (budget(32_000), Departures::default(), rng.u64(..3_000_000));
+        let (mut budget, mut departures, mut now) =
+            (budget(32_000), Departures::default(), rng.u64(..3_000_000));
         for _ in 0..2_000 {
             now += rng.u64(..) % [1, 1_000, 20_000, 60_000, 2_000_000][rng.usize(..5)].max(1);
             match rng.u32(..40) {
@@ -65,12 +81,19 @@ fn it_says_when_something_can_be_paid_to_the_microsecond() {
         budget.set_slicing(at(now), rng.bool());
         for _ in 0..100 {
             let purse = [Purse::Bare, Purse::Game][rng.usize(..2)];
-            let purse = if budget.slicing && rng.bool() { Purse::Slices } else { purse };
+            let purse = if budget.slicing && rng.bool() {
+                Purse::Slices
+            } else {
+                purse
+            };
             let bytes = rng.usize(1..FULL);
             let due = budget.affordable_at(purse, bytes);
             assert!(budget.available(purse, due) >= bytes, "seed {seed}");
             if due > budget.at {
-                assert!(budget.available(purse, at(due.micros() - 1)) < bytes, "seed {seed}");
+                assert!(
+                    budget.available(purse, at(due.micros() - 1)) < bytes,
+                    "seed {seed}"
+                );
             }
             now = due.micros().max(now) + rng.u64(..3_000);
             budget.spend(at(now), &[(purse, bytes)]);
@@ -86,12 +109,18 @@ fn a_hungry_game_gets_all_of_it_in_even_portions() {
         let bytes = budget.available(Purse::Game, at(now));
         departures.spend(&mut budget, now, Purse::Game, bytes);
     }
-    let seconds: Vec<_> =
-        (3..20).map(|second| departures.between(second * 1_000_000, (second + 1) * 1_000_000)).collect();
+    let seconds: Vec<_> = (3..20)
+        .map(|second| departures.between(second * 1_000_000, (second + 1) * 1_000_000))
+        .collect();
     assert!(seconds.iter().all(|&bytes| bytes > 29_500), "{seconds:?}");
-    let ticks: Vec<_> = (60..400).map(|tick| departures.between(tick * 50_000, (tick + 1) * 50_000)).collect();
+    let ticks: Vec<_> = (60..400)
+        .map(|tick| departures.between(tick * 50_000, (tick + 1) * 50_000))
+        .collect();
     assert!(ticks.iter().all(|&bytes| bytes <= 3_300), "{ticks:?}");
-    assert!(ticks.iter().filter(|&&bytes| bytes < 1_000).count() <= ticks.len() / 10, "{ticks:?}");
+    assert!(
+        ticks.iter().filter(|&&bytes| bytes < 1_000).count() <= ticks.len() / 10,
+        "{ticks:?}"
+    );
 }
 
 /// What a game of `per_tick` bytes and slices as many as go get in ten seconds, in bytes a second.
@@ -111,7 +140,10 @@ fn shared(per_tick: usize, bytes_per_s: u32) -> (usize, usize) {
             departures.spend(&mut budget, now, Purse::Slices, 1_087);
         }
     }
-    (game / 10, (departures.between(3_000_000, 13_000_000) - game) / 10)
+    (
+        game / 10,
+        (departures.between(3_000_000, 13_000_000) - game) / 10,
+    )
 }
 
 #[test]
@@ -152,7 +184,8 @@ fn a_burst_is_what_was_given_in_advance_and_no_second_notices() {
     assert!(budget.available(Purse::Game, at(1_000_000)) >= 200);
 }
 
-/// How many of 400 senders of 20 datagrams a second take the path's own random loss for their doing within a minute.
+/// How many of 400 senders of 20 datagrams a second take the path's own random loss for their doing
+/// within a minute.
 fn misled_by(loss: f64) -> usize {
     let is_misled = |seed: u64| {
         let (mut adapt, mut rng) = (Adapt::new(32_000), fastrand::Rng::with_seed(seed));
@@ -175,5 +208,8 @@ fn misled_by(loss: f64) -> usize {
 #[test]
 fn hardly_anybody_takes_the_random_loss_of_a_path_for_a_bottleneck() {
     let misled = [0.05, 0.2, 0.3, 0.37].map(misled_by);
-    assert!(misled.iter().all(|&count| count <= 20), "of 400: {misled:?}");
+    assert!(
+        misled.iter().all(|&count| count <= 20),
+        "of 400: {misled:?}"
+    );
 }

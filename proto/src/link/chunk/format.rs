@@ -65,7 +65,9 @@ impl Slice {
         coder.u16(&mut length)?;
         let is_whole = usize::from(length) == SLICE_BYTES;
         if length == 0 || usize::from(length) > SLICE_BYTES || self.left > 0 && !is_whole {
-            return Err(WireError::OutOfRange { what: "length of a slice" });
+            return Err(WireError::OutOfRange {
+                what: "length of a slice",
+            });
         }
         Ok(length.into())
     }
@@ -79,8 +81,8 @@ impl Slice {
     }
 }
 
-/// The forms of a set: all slices, runs (5 bits for their number, then the length of each but the last, less one: first of
-/// slices that were received), or one bit a slice.
+/// The forms of a set: all slices, runs (5 bits for their number, then the length of each but the
+/// last, less one: first of slices that were received), or one bit a slice.
 const ALL: u64 = 0;
 const RUNS: u64 = 1;
 const BITS: u64 = 2;
@@ -98,10 +100,20 @@ impl Wire for ReceivedSet {
             ALL => self.slices = Slices::first(self.count()),
             RUNS => self.wire_runs(coder)?,
             BITS => self.wire_bits(coder)?,
-            _ => return Err(WireError::OutOfRange { what: "form of a set" }),
+            _ => {
+                return Err(WireError::OutOfRange {
+                    what: "form of a set",
+                });
+            }
         }
         // Each set has one form, so that each has one encoding.
-        if form == self.best_form() { Ok(()) } else { Err(WireError::OutOfRange { what: "form of a set" }) }
+        if form == self.best_form() {
+            Ok(())
+        } else {
+            Err(WireError::OutOfRange {
+                what: "form of a set",
+            })
+        }
     }
 }
 
@@ -114,10 +126,16 @@ impl ReceivedSet {
         if self.slices == Slices::first(self.count()) {
             return ALL;
         }
-        let (runs, bits) = self.runs().fold((0, 5), |(runs, bits), length| (runs + 1, bits + bits_of_run(length)));
+        let (runs, bits) = self.runs().fold((0, 5), |(runs, bits), length| {
+            (runs + 1, bits + bits_of_run(length))
+        });
         // The last run needs no length.
         let last = self.runs().last().map_or(0, bits_of_run);
-        if runs <= MAX_RUNS && bits - last < self.count() { RUNS } else { BITS }
+        if runs <= MAX_RUNS && bits - last < self.count() {
+            RUNS
+        } else {
+            BITS
+        }
     }
 
     /// Lengths of received, missing, received ... slices; only the first may be 0.
@@ -125,7 +143,9 @@ impl ReceivedSet {
         let (slices, count) = (self.slices, self.count());
         let (mut from, mut wanted) = (0, true);
         std::iter::from_fn(move || {
-            let end = (from..count).find(|&index| slices.contains(index) != wanted).unwrap_or(count);
+            let end = (from..count)
+                .find(|&index| slices.contains(index) != wanted)
+                .unwrap_or(count);
             let length = (from < count).then_some(end - from);
             (from, wanted) = (end, !wanted);
             length
@@ -133,29 +153,43 @@ impl ReceivedSet {
     }
 
     fn wire_runs<C: Coder>(&mut self, coder: &mut C) -> Result<(), WireError> {
-        let mut number = if C::READS { 0 } else { self.runs().count() as u64 };
+        let mut number = if C::READS {
+            0
+        } else {
+            self.runs().count() as u64
+        };
         coder.bits(&mut number, 5)?;
         let (mut lengths, mut read) = (self.runs(), Slices::default());
         let (mut from, mut received) = (0, true);
         for run in 0..number {
-            let mut length = if C::READS { 0 } else { lengths.next().expect("they were counted") as u64 };
+            let mut length = if C::READS {
+                0
+            } else {
+                lengths.next().expect("they were counted") as u64
+            };
             if run + 1 == number {
                 length = (self.count() - from) as u64;
             } else {
                 coder.varint(&mut length)?;
             }
             if length > (self.count() - from) as u64 {
-                return Err(WireError::OutOfRange { what: "run of slices" });
+                return Err(WireError::OutOfRange {
+                    what: "run of slices",
+                });
             }
             let end = from + length as usize;
-            (from..end).filter(|_| received).for_each(|index| read.insert(index));
+            (from..end)
+                .filter(|_| received)
+                .for_each(|index| read.insert(index));
             (from, received) = (end, !received);
         }
         if C::READS {
             self.slices = read;
             // Nothing but the first run is empty, and no run is left out.
             if self.runs().count() as u64 != number {
-                return Err(WireError::OutOfRange { what: "run of slices" });
+                return Err(WireError::OutOfRange {
+                    what: "run of slices",
+                });
             }
         }
         Ok(())
@@ -163,7 +197,9 @@ impl ReceivedSet {
 
     fn wire_bits(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
         for (word, bits) in self.slices.0.iter_mut().enumerate() {
-            let width = (usize::from(self.last) + 1).saturating_sub(64 * word).min(64);
+            let width = (usize::from(self.last) + 1)
+                .saturating_sub(64 * word)
+                .min(64);
             coder.bits(bits, width as u32)?;
         }
         Ok(())
@@ -188,8 +224,18 @@ impl Example for Slice {
         let last = if left > 0 { u8::MAX } else { rng.u8(..) };
         let index = if rng.bool() { last } else { rng.u8(..=last) };
         let is_whole = left > 0 || index < last;
-        let length = if is_whole { SLICE_BYTES } else { rng.usize(1..=SLICE_BYTES) };
-        Self { chunk: rng.u8(..), index, last, left, bytes: (0..length).map(|_| rng.u8(..)).collect() }
+        let length = if is_whole {
+            SLICE_BYTES
+        } else {
+            rng.usize(1..=SLICE_BYTES)
+        };
+        Self {
+            chunk: rng.u8(..),
+            index,
+            last,
+            left,
+            bytes: (0..length).map(|_| rng.u8(..)).collect(),
+        }
     }
 }
 
@@ -198,8 +244,14 @@ impl Example for ReceivedSet {
         let last = rng.u8(..);
         let missing_of_256 = [0, 1, 5, 60, 128, 256][rng.usize(..6)];
         let mut slices = Slices::default();
-        (0..=usize::from(last)).filter(|_| rng.u32(..256) >= missing_of_256).for_each(|index| slices.insert(index));
-        Self { chunk: rng.u8(..), last, slices }
+        (0..=usize::from(last))
+            .filter(|_| rng.u32(..256) >= missing_of_256)
+            .for_each(|index| slices.insert(index));
+        Self {
+            chunk: rng.u8(..),
+            last,
+            slices,
+        }
     }
 }
 
@@ -215,7 +267,13 @@ mod tests {
             assert_eq!(measure(&mut slice), 8 * slice.length());
             assert!(measure(&mut ReceivedSet::example(&mut rng)) <= MAX_SET_BITS);
         }
-        let bits = |slices| measure(&mut ReceivedSet { chunk: 7, last: 255, slices });
+        let bits = |slices| {
+            measure(&mut ReceivedSet {
+                chunk: 7,
+                last: 255,
+                slices,
+            })
+        };
         assert_eq!(bits(Slices::first(256)), 18);
         assert!(bits(Slices::first(100)) <= 33 && bits(Slices::default()) <= 28);
         let mut holes = Slices::first(200);

@@ -1,4 +1,5 @@
-//! The receiving end of blocks: slices go in, whole blocks come out, and at times what is to be told of them.
+//! The receiving end of blocks: slices go in, whole blocks come out, and at times what is to be
+//! told of them.
 
 use bytes::Bytes;
 
@@ -6,8 +7,8 @@ use super::format::{ReceivedSet, Slice};
 use super::{ChunkProgress, SLICE_BYTES, Slices};
 use crate::wire::WireError;
 
-/// After so many slices of which nothing was said yet, the set goes along: a datagram acknowledges 33 others, and some of
-/// these are lost.
+/// After so many slices of which nothing was said yet, the set goes along: a datagram acknowledges
+/// 33 others, and some of these are lost.
 const TELL_AFTER: u8 = 16;
 
 /// What is to become of a slice.
@@ -25,7 +26,8 @@ pub(in crate::link) struct Receiver {
     chunk: u8,
     /// Of the chunk under way, from its first slice on.
     incoming: Option<Incoming>,
-    /// How many slices of this block must follow the chunks that are complete; `None` between blocks.
+    /// How many slices of this block must follow the chunks that are complete; `None` between
+    /// blocks.
     left: Option<u16>,
     /// The block so far, up to the last slice that has come.
     block: Vec<u8>,
@@ -45,7 +47,8 @@ struct Incoming {
 }
 
 impl Receiver {
-    /// Refuses what contradicts an earlier slice, was not to come yet, or makes the block longer than `largest`.
+    /// Refuses what contradicts an earlier slice, was not to come yet, or makes the block longer
+    /// than `largest`.
     pub(in crate::link) fn check(&self, slice: &Slice, largest: usize) -> Result<Fit, WireError> {
         let refused = Err(WireError::OutOfRange { what: "slice" });
         match slice.chunk.wrapping_sub(self.chunk).cast_signed() {
@@ -62,13 +65,23 @@ impl Receiver {
             if incoming.have.contains(slice.index.into()) {
                 return Ok(Fit::Known);
             }
-        } else if self.left.is_some_and(|left| usize::from(left) != slices + 1) {
+        } else if self
+            .left
+            .is_some_and(|left| usize::from(left) != slices + 1)
+        {
             return refused;
         }
-        let tail = if slice.index == slice.last && slice.left == 0 { slice.bytes.len() } else { 1 };
+        let tail = if slice.index == slice.last && slice.left == 0 {
+            slice.bytes.len()
+        } else {
+            1
+        };
         let length = self.complete + slices * SLICE_BYTES + tail;
         if length > largest {
-            return Err(WireError::TooLong { length: length as u64, max: largest as u64 });
+            return Err(WireError::TooLong {
+                length: length as u64,
+                max: largest as u64,
+            });
         }
         Ok(Fit::New)
     }
@@ -79,7 +92,11 @@ impl Receiver {
             self.untold = TELL_AFTER;
             return None;
         }
-        let new = Incoming { last: slice.last, left: slice.left, have: Slices::default() };
+        let new = Incoming {
+            last: slice.last,
+            left: slice.left,
+            have: Slices::default(),
+        };
         let incoming = self.incoming.get_or_insert(new);
         incoming.have.insert(slice.index.into());
         let is_complete = incoming.have.len() == usize::from(slice.last) + 1;
@@ -90,7 +107,11 @@ impl Receiver {
             self.block.resize(end, 0);
         }
         self.block[start..end].copy_from_slice(&slice.bytes);
-        if is_complete { self.complete_chunk(slice) } else { None }
+        if is_complete {
+            self.complete_chunk(slice)
+        } else {
+            None
+        }
     }
 
     /// What the peer is to be told, if it is time.
@@ -98,11 +119,18 @@ impl Receiver {
         if self.untold < TELL_AFTER {
             return None;
         }
-        let of_chunk =
-            |incoming: &Incoming| ReceivedSet { chunk: self.chunk, last: incoming.last, slices: incoming.have };
+        let of_chunk = |incoming: &Incoming| ReceivedSet {
+            chunk: self.chunk,
+            last: incoming.last,
+            slices: incoming.have,
+        };
         self.incoming.as_ref().map(of_chunk).or_else(|| {
             let (chunk, last) = self.last_complete?;
-            Some(ReceivedSet { chunk, last, slices: Slices::first(usize::from(last) + 1) })
+            Some(ReceivedSet {
+                chunk,
+                last,
+                slices: Slices::first(usize::from(last) + 1),
+            })
         })
     }
 
@@ -113,11 +141,17 @@ impl Receiver {
 
     pub(in crate::link) fn progress(&self) -> Option<ChunkProgress> {
         let (left, have) = match &self.incoming {
-            Some(incoming) => (usize::from(incoming.left) + usize::from(incoming.last) + 1, incoming.have.len()),
+            Some(incoming) => (
+                usize::from(incoming.left) + usize::from(incoming.last) + 1,
+                incoming.have.len(),
+            ),
             None => (self.left?.into(), 0),
         };
         let total = self.complete + left * SLICE_BYTES;
-        Some(ChunkProgress { received: self.complete + have * SLICE_BYTES, total })
+        Some(ChunkProgress {
+            received: self.complete + have * SLICE_BYTES,
+            total,
+        })
     }
 
     #[cfg(test)]

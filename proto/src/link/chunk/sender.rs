@@ -1,7 +1,8 @@
 //! The sending end of blocks: which slice travels next.
 //!
-//! Fates of slices go in, slices come out. A slice is *wanted* until it is sent, and again when the datagram that carried
-//! its last copy is lost; wanted ones go in turn. When none is wanted, those whose acknowledgement is overdue go in turn.
+//! Fates of slices go in, slices come out. A slice is *wanted* until it is sent, and again when the
+//! datagram that carried its last copy is lost; wanted ones go in turn. When none is wanted, those
+//! whose acknowledgement is overdue go in turn.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,12 +10,15 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::format::{ReceivedSet, Slice};
-use super::{ChunkConfig, ChunkProgress, MAX_CHUNKS, MAX_SLICES, RESEND_AFTER, SLICE_BYTES, Slices};
+use super::{
+    ChunkConfig, ChunkProgress, MAX_CHUNKS, MAX_SLICES, RESEND_AFTER, SLICE_BYTES, Slices,
+};
 use crate::link::QueueFull;
 use crate::time::LocalTime;
 use crate::wire::WireError;
 
-/// Without a budget nothing paces slices but this: so many are under way at most, as many as acknowledgements tell of.
+/// Without a budget nothing paces slices but this: so many are under way at most, as many as
+/// acknowledgements tell of.
 const UNPACED: usize = 32;
 
 /// Earlier is never.
@@ -46,7 +50,8 @@ pub(in crate::link) struct Sender {
     sent_at: Box<[LocalTime; MAX_SLICES]>,
     /// Where the turn goes on.
     turn: usize,
-    /// The body of the datagram in hand, while it is not known whether a slice fits beside it; kept for its storage.
+    /// The body of the datagram in hand, while it is not known whether a slice fits beside it; kept
+    /// for its storage.
     pub(in crate::link) body: Vec<u8>,
     /// The slice in hand; kept for its storage.
     slice: Slice,
@@ -69,8 +74,16 @@ impl Sender {
         }
     }
 
-    pub(in crate::link) fn push(&mut self, block: Bytes, config: &ChunkConfig) -> Result<(), QueueFull> {
-        assert!((1..=MAX_CHUNKS * CHUNK_BYTES).contains(&block.len()), "a block of {} bytes", block.len());
+    pub(in crate::link) fn push(
+        &mut self,
+        block: Bytes,
+        config: &ChunkConfig,
+    ) -> Result<(), QueueFull> {
+        assert!(
+            (1..=MAX_CHUNKS * CHUNK_BYTES).contains(&block.len()),
+            "a block of {} bytes",
+            block.len()
+        );
         if self.bytes + block.len() > config.queue_bytes {
             return Err(QueueFull);
         }
@@ -95,10 +108,14 @@ impl Sender {
     pub(in crate::link) fn progress(&self) -> Option<ChunkProgress> {
         let block = self.blocks.front()?;
         let received = self.offset + self.acked.len() * SLICE_BYTES;
-        Some(ChunkProgress { received, total: block.len().next_multiple_of(SLICE_BYTES) })
+        Some(ChunkProgress {
+            received,
+            total: block.len().next_multiple_of(SLICE_BYTES),
+        })
     }
 
-    /// When there is a slice to send; in the past if there is now. `paced` if something else limits how many are under way.
+    /// When there is a slice to send; in the past if there is now. `paced` if something else limits
+    /// how many are under way.
     pub(in crate::link) fn due_at(&self, round_trip: Duration, paced: bool) -> Option<LocalTime> {
         if self.is_idle() {
             return None;
@@ -107,18 +124,26 @@ impl Sender {
         if !self.wanted.is_empty() {
             return (paced || under_way.len() < UNPACED).then_some(LocalTime::ZERO);
         }
-        let sent = (0..self.count()).filter(|&index| under_way.contains(index)).map(|index| self.sent_at[index]);
+        let sent = (0..self.count())
+            .filter(|&index| under_way.contains(index))
+            .map(|index| self.sent_at[index]);
         sent.min().map(|sent| sent + resend_after(round_trip))
     }
 
     /// The slice that is sent at `now`; it must be due.
-    pub(in crate::link) fn pick(&mut self, now: LocalTime, round_trip: Duration) -> Option<&mut Slice> {
+    pub(in crate::link) fn pick(
+        &mut self,
+        now: LocalTime,
+        round_trip: Duration,
+    ) -> Option<&mut Slice> {
         let index = self.next_index(now, round_trip)?;
         let block = self.blocks.front()?;
         let chunk = &block[self.offset..];
         let bytes = &chunk[index * SLICE_BYTES..];
         self.slice.bytes.clear();
-        self.slice.bytes.extend_from_slice(&bytes[..bytes.len().min(SLICE_BYTES)]);
+        self.slice
+            .bytes
+            .extend_from_slice(&bytes[..bytes.len().min(SLICE_BYTES)]);
         self.slice.chunk = self.chunk;
         self.slice.index = index as u8;
         self.slice.last = (self.count() - 1) as u8;
@@ -126,14 +151,21 @@ impl Sender {
         Some(&mut self.slice)
     }
 
-    /// The slice that was picked last leaves. Tells whether it has left before, and what the datagram is to remember.
+    /// The slice that was picked last leaves. Tells whether it has left before, and what the
+    /// datagram is to remember.
     pub(in crate::link) fn note_sent(&mut self, now: LocalTime) -> (bool, Carried) {
         let index = usize::from(self.slice.index);
         let repeated = self.sent_at[index] > LocalTime::ZERO;
         self.sent_at[index] = now.max(EVER);
         self.wanted.remove(index);
         self.turn = (index + 1) % MAX_SLICES;
-        (repeated, Carried { chunk: self.chunk, index: self.slice.index })
+        (
+            repeated,
+            Carried {
+                chunk: self.chunk,
+                index: self.slice.index,
+            },
+        )
     }
 
     /// A datagram with that slice has arrived. Returns whether a block has arrived with it.
@@ -145,7 +177,8 @@ impl Sender {
         self.finish_chunk()
     }
 
-    /// A datagram with that slice, sent at `sent`, is lost. If the slice has left again since, that copy decides.
+    /// A datagram with that slice, sent at `sent`, is lost. If the slice has left again since, that
+    /// copy decides.
     pub(in crate::link) fn handle_lost(&mut self, carried: Carried, sent: LocalTime) {
         let index = usize::from(carried.index);
         let is_last_copy = carried.chunk == self.chunk && self.sent_at[index] == sent.max(EVER);
@@ -158,8 +191,15 @@ impl Sender {
     pub(in crate::link) fn check(&self, set: &ReceivedSet) -> Result<(), WireError> {
         let ahead = set.chunk.wrapping_sub(self.chunk).cast_signed();
         let is_known = ahead < 0 || ahead == 0 && !self.is_idle() && set.count() == self.count();
-        let is_sent = ahead < 0 || (0..set.count()).all(|index| !set.slices.contains(index) || self.has_left(index));
-        if is_known && is_sent { Ok(()) } else { Err(WireError::OutOfRange { what: "set of slices" }) }
+        let is_sent = ahead < 0
+            || (0..set.count()).all(|index| !set.slices.contains(index) || self.has_left(index));
+        if is_known && is_sent {
+            Ok(())
+        } else {
+            Err(WireError::OutOfRange {
+                what: "set of slices",
+            })
+        }
     }
 
     /// What the peer says it has. Returns whether a block has arrived.
@@ -178,7 +218,11 @@ impl Sender {
         }
         self.chunk = self.chunk.wrapping_add(1);
         self.offset += CHUNK_BYTES;
-        let block = self.blocks.front().expect("a chunk is part of a block").len();
+        let block = self
+            .blocks
+            .front()
+            .expect("a chunk is part of a block")
+            .len();
         let ended = self.offset >= block;
         if ended {
             self.blocks.pop_front();
@@ -203,7 +247,9 @@ impl Sender {
         let mut overdue = Slices::default();
         let limit = resend_after(round_trip);
         let is_overdue = |index: &usize| self.sent_at[*index] + limit <= now;
-        (0..self.count()).filter(is_overdue).for_each(|index| overdue.insert(index));
+        (0..self.count())
+            .filter(is_overdue)
+            .for_each(|index| overdue.insert(index));
         overdue.and(self.missing()).next_from(self.turn)
     }
 
@@ -217,7 +263,10 @@ impl Sender {
 
     /// Slices of the chunk under way.
     fn count(&self) -> usize {
-        let left = self.blocks.front().map_or(0, |block| block.len() - self.offset);
+        let left = self
+            .blocks
+            .front()
+            .map_or(0, |block| block.len() - self.offset);
         left.min(CHUNK_BYTES).div_ceil(SLICE_BYTES)
     }
 }

@@ -1,7 +1,8 @@
 //! Reading and writing by one description.
 //!
-//! What walks through a section asks a [`Coder`] for each binary decision: a writer is told it and returns it, a reader
-//! ignores what it is told and returns what was written. A trainer also takes notes.
+//! What walks through a section asks a [`Coder`] for each binary decision: a writer is told it and
+//! returns it, a reader ignores what it is told and returns what was written. A trainer also takes
+//! notes.
 
 use crate::entropy;
 
@@ -37,8 +38,8 @@ pub trait Coder {
     /// Writes `bit`, or ignores it and reads; it is true with a probability of `chance` / 65536.
     fn bit(&mut self, bit: bool, chance: u16) -> bool;
 
-    /// Writes a number below `count`, or ignores it and reads: `below` says how many of [`TOTAL`] parts belong to lower ones;
-    /// each number has at least one.
+    /// Writes a number below `count`, or ignores it and reads: `below` says how many of [`TOTAL`]
+    /// parts belong to lower ones; each number has at least one.
     fn among(&mut self, number: u32, count: u32, below: impl Fn(u32) -> u32) -> u32;
 
     /// What follows is of this category.
@@ -136,13 +137,22 @@ pub(super) struct Writer<'o> {
 impl<'o> Writer<'o> {
     pub(super) fn new(encoder: entropy::Encoder<'o>) -> Self {
         let counted = encoder.bits();
-        Self { encoder, spent: [0.0; CATEGORIES], category: Category::Membership, counted }
+        Self {
+            encoder,
+            spent: [0.0; CATEGORIES],
+            category: Category::Membership,
+            counted,
+        }
     }
 
     /// Bits so far, by category.
     pub(super) fn spent(&mut self) -> [f32; CATEGORIES] {
         let last = self.category;
-        self.category(if last == Category::Newcomers { Category::Membership } else { Category::Newcomers });
+        self.category(if last == Category::Newcomers {
+            Category::Membership
+        } else {
+            Category::Newcomers
+        });
         self.spent
     }
 }
@@ -159,7 +169,10 @@ impl Coder for Writer<'_> {
         if count > 1 {
             let start = below(number);
             let end = below(number + 1);
-            debug_assert!(start < end && end <= TOTAL, "{number} of {count} has {start}..{end}");
+            debug_assert!(
+                start < end && end <= TOTAL,
+                "{number} of {count} has {start}..{end}"
+            );
             self.encoder.symbol(start, end - start, TOTAL_BITS);
         }
         number

@@ -1,8 +1,8 @@
 //! The forecast of one object's pose: features, middles and spreads.
 //!
-//! The past of an object and what its neighbours did go in; for each number of its pose a middle, a spread and a shape come
-//! out. What is already known of the pose counts for the rest: an error of x for y, of the place for the turn, the turn for
-//! the height of what rolls.
+//! The past of an object and what its neighbours did go in; for each number of its pose a middle, a
+//! spread and a shape come out. What is already known of the pose counts for the rest: an error of
+//! x for y, of the place for the turn, the turn for the height of what rolls.
 //!
 //! Units: [`super::UNITS_PER_METRE`], [`super::TURN_UNITS`]; spreads as logarithms to base 2.
 
@@ -87,7 +87,10 @@ impl<'a> Forecast<'a> {
             slip: sub(self.way, self.past.rigid.way),
             error: self.error,
             turn: sub(self.turned, self.past.reference[0].turn),
-            sizes: [log2(length(self.error) * AXIS + ROUNDING), log2(self.turn_error * AXIS + ROUNDING)],
+            sizes: [
+                log2(length(self.error) * AXIS + ROUNDING),
+                log2(self.turn_error * AXIS + ROUNDING),
+            ],
         }
     }
 
@@ -111,18 +114,40 @@ impl<'a> Forecast<'a> {
         let table = usize::from(axis == 2);
         self.middle = weigh(&self.trained.place[table][class], &self.place[axis]).clamp(-1e7, 1e7);
         self.log_spread = self.spread(axis, &self.place_spread);
-        (self.middle, exp2(self.log_spread), self.trained.curves.of(table, self.log_spread))
+        (
+            self.middle,
+            exp2(self.log_spread),
+            self.trained.curves.of(table, self.log_spread),
+        )
     }
 
     /// The coordinate came to this.
-    pub(super) fn coordinate_is<C: Coder>(&mut self, axis: usize, way: f32, coder: &mut C, step: f32) {
+    pub(super) fn coordinate_is<C: Coder>(
+        &mut self,
+        axis: usize,
+        way: f32,
+        coder: &mut C,
+        step: f32,
+    ) {
         self.way[axis] = way;
         self.error[axis] = way - self.middle;
         if C::TAKES_NOTES {
             let (class, spread) = (self.past.class, exp2(self.log_spread));
             let (table, error) = (usize::from(axis == 2), self.error[axis]);
-            coder.note(&Note::Middle { table, class, features: &self.place[axis], outcome: way, spread });
-            coder.note(&Note::Spread { part: axis, class, features: &self.place_spread, error, step });
+            coder.note(&Note::Middle {
+                table,
+                class,
+                features: &self.place[axis],
+                outcome: way,
+                spread,
+            });
+            coder.note(&Note::Spread {
+                part: axis,
+                class,
+                features: &self.place_spread,
+                error,
+                step,
+            });
         }
         self.excess[0] += log2(self.error[axis].abs() + ROUNDING) - self.log_spread;
         self.place_spread[12] = self.excess[0] / (axis + 1) as f32 + 0.5 * self.excess[1];

@@ -1,8 +1,9 @@
 //! The trained numbers of the fine level.
 //!
-//! A forecast's middle is a weighted sum of features, and so is the logarithm of its spread: one set of weights for each
-//! class of objects (where it is and how it moves relative to the reference). What is left is a shape and probabilities by
-//! context. [`PRIORS`] is what both ends use; `cargo bench --bench cubes-trace -- --train FILE` makes it.
+//! A forecast's middle is a weighted sum of features, and so is the logarithm of its spread: one
+//! set of weights for each class of objects (where it is and how it moves relative to the
+//! reference). What is left is a shape and probabilities by context. [`PRIORS`] is what both ends
+//! use; `cargo bench --bench cubes-trace -- --train FILE` makes it.
 //!
 //! Units: weights in 1/[`ONE`]; probabilities and shapes in 1/65536.
 
@@ -103,7 +104,10 @@ const LANES: usize = 4;
 pub(super) fn weigh<const N: usize>(weights: &[f32; N], features: &[f32; N]) -> f32 {
     const { assert!(N.is_multiple_of(LANES)) };
     let mut lanes = [0.0; LANES];
-    for (weights, features) in weights.chunks_exact(LANES).zip(features.chunks_exact(LANES)) {
+    for (weights, features) in weights
+        .chunks_exact(LANES)
+        .zip(features.chunks_exact(LANES))
+    {
         for lane in 0..LANES {
             lanes[lane] += weights[lane] * features[lane];
         }

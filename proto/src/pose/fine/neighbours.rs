@@ -1,7 +1,8 @@
 //! What the objects that were already coded say about one near them.
 //!
-//! Objects that touch are surprised together. Each coded object leaves how far it strayed from moving with the reference,
-//! how far from its forecast, and how much it turned; the next ones get the mean of that, weighted by nearness.
+//! Objects that touch are surprised together. Each coded object leaves how far it strayed from
+//! moving with the reference, how far from its forecast, and how much it turned; the next ones get
+//! the mean of that, weighted by nearness.
 
 use super::space::{Vector, dot, floor, scale, sub};
 
@@ -40,8 +41,17 @@ const VALUES: usize = 12;
 
 impl Row {
     fn of(neighbour: &Neighbour) -> Self {
-        let Neighbour { at, slip: [a, b, c], error: [d, e, f], turn: [g, h, i], sizes: [j, k] } = *neighbour;
-        Self { at, values: [a, b, c, d, e, f, g, h, i, j, k, 0.0] }
+        let Neighbour {
+            at,
+            slip: [a, b, c],
+            error: [d, e, f],
+            turn: [g, h, i],
+            sizes: [j, k],
+        } = *neighbour;
+        Self {
+            at,
+            values: [a, b, c, d, e, f, g, h, i, j, k, 0.0],
+        }
     }
 }
 
@@ -55,7 +65,10 @@ pub(super) struct Neighbours {
 
 impl Default for Neighbours {
     fn default() -> Self {
-        Self { coded: Vec::new(), map: Box::new([0; CELLS * CELLS]) }
+        Self {
+            coded: Vec::new(),
+            map: Box::new([0; CELLS * CELLS]),
+        }
     }
 }
 
@@ -122,7 +135,11 @@ impl Neighbours {
             sizes: [j * plain, k * plain],
         };
         let [x, y, z, _] = close_sum;
-        Around { mean, close_slip: scale([x, y, z], 1.0 / (close + 0.3)), is_any }
+        Around {
+            mean,
+            close_slip: scale([x, y, z], 1.0 / (close + 0.3)),
+            is_any,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What both ends know of one object before its new pose is coded.
 //!
-//! The acknowledged poses of an object and the scene go in; how it has moved by itself and relative to the reference, over
-//! four spans of time, comes out, scaled to the time since the newest of them: what would happen if it went on like this.
+//! The acknowledged poses of an object and the scene go in; how it has moved by itself and relative
+//! to the reference, over four spans of time, comes out, scaled to the time since the newest of
+//! them: what would happen if it went on like this.
 
 use super::model::CLASSES;
 use super::reference::{Frame, Reference};
@@ -11,7 +12,8 @@ use crate::pose::Turning;
 
 /// The spans that are looked back over, in parts of the age of the newest pose.
 const SPANS: [f32; 4] = [1.0 / 6.0, 1.0 / 3.0, 0.5, 1.0];
-/// How far the height above what supports it may seem to change over each span: rounding of place and turn.
+/// How far the height above what supports it may seem to change over each span: rounding of place
+/// and turn.
 const LEVEL: [f32; 4] = [2.5, 2.5, 3.0, 5.0];
 
 /// Class of what is near the reference and rests on something that does not move with it.
@@ -31,7 +33,10 @@ pub(super) struct Movement {
 
 impl Movement {
     fn between(from: Frame, to: Frame, by: f32) -> Self {
-        Self { way: scale(sub(to.at, from.at), by), turn: scale(turn_between(from.turn, to.turn), by * TURN_UNITS) }
+        Self {
+            way: scale(sub(to.at, from.at), by),
+            turn: scale(turn_between(from.turn, to.turn), by * TURN_UNITS),
+        }
     }
 }
 
@@ -51,7 +56,8 @@ pub(super) struct Past {
     /// From where it would be then to the reference, and the metres.
     pub(super) inwards: Vector,
     pub(super) metres: f32,
-    /// Half its edge, and how many of those its centre is above what it stands on, turned like its base.
+    /// Half its edge, and how many of those its centre is above what it stands on, turned like its
+    /// base.
     pub(super) half_edge: f32,
     pub(super) support: f32,
     /// Whether it stands or rolls on something level.
@@ -91,7 +97,9 @@ impl Past {
             base,
             own: [Movement::default(); 4],
             slip: [Movement::default(); 4],
-            rigid: carried.map_or_else(Movement::default, |carried| Movement::between(base, carried, 1.0)),
+            rigid: carried.map_or_else(Movement::default, |carried| {
+                Movement::between(base, carried, 1.0)
+            }),
             reference: [Movement::default(); 3],
             inwards: [0.0; 3],
             metres: 9.0,
@@ -110,12 +118,16 @@ impl Past {
                 past.slip[span] = Movement::between(there, carried, by);
             }
             if past.is_supported {
-                let rise = base.at[2] - there.at[2] - half_edge * (support_now - support(there.turn));
+                let rise =
+                    base.at[2] - there.at[2] - half_edge * (support_now - support(there.turn));
                 past.is_supported = rise.abs() <= LEVEL[span];
             }
         }
         if let Turning::Yaw { .. } = known.format.turn {
-            past.own = [Movement { way: lattice::heading(known, newest), ..past.own[0] }; 4];
+            past.own = [Movement {
+                way: lattice::heading(known, newest),
+                ..past.own[0]
+            }; 4];
         }
         past.follow(reference, known.history, picks);
         past.class = past.class(known.history.len(), reference.now().is_some());
@@ -124,11 +136,17 @@ impl Past {
 
     /// Adds what the reference does.
     fn follow(&mut self, reference: &Reference, history: &[Seen], picks: [usize; 4]) {
-        let (Some(now), Some(then)) = (reference.now(), reference.then(history[0].age_us)) else { return };
+        let (Some(now), Some(then)) = (reference.now(), reference.then(history[0].age_us)) else {
+            return;
+        };
         self.inwards = sub(now.at, add(self.base.at, self.rigid.way));
         self.metres = length(self.inwards) * (1.0 / UNITS_PER_METRE);
         self.reference[0] = Movement::between(then, now, 1.0);
-        for (movement, pick) in self.reference[1..].iter_mut().zip([picks[0], picks[3]]).filter(|(_, pick)| *pick > 0) {
+        for (movement, pick) in self.reference[1..]
+            .iter_mut()
+            .zip([picks[0], picks[3]])
+            .filter(|(_, pick)| *pick > 0)
+        {
             let span = (history[pick].age_us - history[0].age_us).max(1);
             if let Some(before) = reference.then(history[pick].age_us) {
                 *movement = Movement::between(before, then, history[0].age_us as f32 / span as f32);
@@ -142,7 +160,11 @@ impl Past {
             return SINGLE;
         }
         let (slip, way) = (length(self.slip[2].way), length(self.own[2].way));
-        let against = if slip < 0.25 * way { 0 } else { 1 + usize::from(slip >= 0.8 * way) };
+        let against = if slip < 0.25 * way {
+            0
+        } else {
+            1 + usize::from(slip >= 0.8 * way)
+        };
         match self.metres {
             _ if !has_reference => 8 + usize::from(self.is_supported),
             ..1.4 if against == 2 && self.is_supported => NEAR_SUPPORTED,
@@ -156,6 +178,13 @@ impl Past {
 
     /// The same for the reference itself.
     pub(super) fn of_reference(self) -> Self {
-        Self { class: if self.class == SINGLE { SINGLE } else { REFERENCE }, ..self }
+        Self {
+            class: if self.class == SINGLE {
+                SINGLE
+            } else {
+                REFERENCE
+            },
+            ..self
+        }
     }
 }

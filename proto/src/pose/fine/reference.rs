@@ -1,7 +1,7 @@
 //! The object that others move with.
 //!
-//! Often much of what moves hangs together with one object, the one that the player steers: it is coded first, and the
-//! others are foretold as if they had moved rigidly with it.
+//! Often much of what moves hangs together with one object, the one that the player steers: it is
+//! coded first, and the others are foretold as if they had moved rigidly with it.
 
 use super::Seen;
 use super::space::{Quaternion, Vector, add, back, compose, rotate, scale, sub, unit};
@@ -44,7 +44,9 @@ impl Reference {
     /// Where it was at that age: between two poses on the straight line between them.
     pub(super) fn then(&self, age_us: u32) -> Option<Frame> {
         let index = self.then.partition_point(|(age, ..)| *age < age_us);
-        let Some((age, frame, _)) = self.then.get(index) else { return self.then.last().map(|(_, frame, _)| *frame) };
+        let Some((age, frame, _)) = self.then.get(index) else {
+            return self.then.last().map(|(_, frame, _)| *frame);
+        };
         if *age == age_us || index == 0 {
             return Some(*frame);
         }
@@ -53,18 +55,26 @@ impl Reference {
         let at = add(newer.at, scale(sub(frame.at, newer.at), part));
         let along: f32 = (0..4).map(|i| newer.turn[i] * frame.turn[i]).sum();
         let sign = if along < 0.0 { -part } else { part };
-        let turn = unit(std::array::from_fn(|i| newer.turn[i] * (1.0 - part) + frame.turn[i] * sign));
+        let turn = unit(std::array::from_fn(|i| {
+            newer.turn[i] * (1.0 - part) + frame.turn[i] * sign
+        }));
         Some(Frame { at, turn })
     }
 
-    /// Where something would be now that was there at that age and has moved with the reference since.
+    /// Where something would be now that was there at that age and has moved with the reference
+    /// since.
     pub(super) fn carry(&self, age_us: u32, there: Frame) -> Option<Frame> {
         let now = self.now?;
         let exact = self.then.iter().find(|(age, ..)| *age == age_us);
         let (then, since) = match exact {
             Some((_, then, since)) => (*then, *since),
-            None => self.then(age_us).map(|then| (then, compose(now.turn, back(then.turn))))?,
+            None => self
+                .then(age_us)
+                .map(|then| (then, compose(now.turn, back(then.turn))))?,
         };
-        Some(Frame { at: add(now.at, rotate(since, sub(there.at, then.at))), turn: compose(since, there.turn) })
+        Some(Frame {
+            at: add(now.at, rotate(since, sub(there.at, then.at))),
+            turn: compose(since, there.turn),
+        })
     }
 }

@@ -1,14 +1,15 @@
 //! The shapes of distributions.
 //!
-//! Student's distribution with four degrees of freedom, whose tail has a closed form, bent by a trained [`Shape`]: how much of
-//! what came lay how far out on it. For speed both are worked out once into a [`Curve`], at places that are dense near the
-//! middle. Cost of a look-up: 2 ns.
+//! Student's distribution with four degrees of freedom, whose tail has a closed form, bent by a
+//! trained [`Shape`]: how much of what came lay how far out on it. For speed both are worked out
+//! once into a [`Curve`], at places that are dense near the middle. Cost of a look-up: 2 ns.
 
 use super::model::SHAPES;
 
 /// A shape's pieces.
 pub const PIECES: usize = 24;
-/// What share of a distribution lies farther out than where (i / [`PIECES`])^2 of Student's does, in 1/65535; rising.
+/// What share of a distribution lies farther out than where (i / [`PIECES`])^2 of Student's does,
+/// in 1/65535; rising.
 pub type Shape = [u16; PIECES + 1];
 
 /// Places of a curve between 1 + t and twice that, as a power of two.
@@ -18,8 +19,8 @@ const PLACES: usize = 10 << PLACE_BITS;
 /// Bits of an `f32` below those that count places.
 const PART_BITS: u32 = f32::MANTISSA_DIGITS - 1 - PLACE_BITS;
 
-/// What share of Student's distribution with four degrees of freedom lies more than `t` spreads above the middle, or `-t`
-/// below; `t` is at least zero.
+/// What share of Student's distribution with four degrees of freedom lies more than `t` spreads
+/// above the middle, or `-t` below; `t` is at least zero.
 pub fn tail(t: f32) -> f32 {
     let root = (4.0 + t * t).sqrt();
     let v = 4.0 / (root * (root + t));
@@ -54,8 +55,10 @@ impl Curve {
     /// The share above `t` spreads, which may be below zero.
     #[inline]
     pub(super) fn beyond(&self, t: f32) -> f32 {
-        // The exponent and the first bits of the mantissa count the places, the other bits are the part of the next one.
-        let bits = ((1.0 + t.abs()).to_bits() - 1.0_f32.to_bits()).min(((PLACES as u32) << PART_BITS) - 1);
+        // The exponent and the first bits of the mantissa count the places, the other bits are the
+        // part of the next one.
+        let bits =
+            ((1.0 + t.abs()).to_bits() - 1.0_f32.to_bits()).min(((PLACES as u32) << PART_BITS) - 1);
         let index = (bits >> PART_BITS) as usize;
         let part = (bits & ((1 << PART_BITS) - 1)) as f32 * (1.0 / (1 << PART_BITS) as f32);
         let (high, low) = (self.0[index], self.0[index + 1]);
@@ -94,7 +97,11 @@ mod tests {
     fn the_tail_is_half_at_the_middle_and_falls() {
         assert!((tail(0.0) - 0.5).abs() < 1e-6);
         let tails: Vec<f32> = (0..1_000).map(|t| tail(t as f32 * 0.1)).collect();
-        assert!(tails.windows(2).all(|pair| pair[1] < pair[0] && pair[1] > 0.0));
+        assert!(
+            tails
+                .windows(2)
+                .all(|pair| pair[1] < pair[0] && pair[1] > 0.0)
+        );
         // Student's 97.5 % quantile, for a scale of one.
         assert!((tail(2.776_445) - 0.025).abs() < 1e-5);
     }
@@ -104,7 +111,12 @@ mod tests {
         for curve in Curves::new(&PRIORS.shapes).0 {
             assert!((curve.beyond(0.0) - 0.5).abs() < 1e-5);
             let shares: Vec<f32> = (0..40_000).map(|t| curve.beyond(t as f32 * 0.05)).collect();
-            assert!(shares.windows(2).all(|pair| pair[1] <= pair[0] && pair[1] > 0.0), "{curve:?}");
+            assert!(
+                shares
+                    .windows(2)
+                    .all(|pair| pair[1] <= pair[0] && pair[1] > 0.0),
+                "{curve:?}"
+            );
             assert!((curve.beyond(1.5) + curve.beyond(-1.5) - 1.0).abs() < 1e-6);
         }
     }

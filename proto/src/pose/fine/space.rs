@@ -1,7 +1,8 @@
 //! Vectors and rotations in plain `f32`.
 //!
-//! Only additions, multiplications, divisions and square roots, each rounded by itself in a written order: the same
-//! bits on every machine, and so fit to decide what is coded. Angles in radians; a quaternion is x, y, z, w.
+//! Only additions, multiplications, divisions and square roots, each rounded by itself in a written
+//! order: the same bits on every machine, and so fit to decide what is coded. Angles in radians; a
+//! quaternion is x, y, z, w.
 
 pub(in crate::pose) type Vector = [f32; 3];
 pub(in crate::pose) type Quaternion = [f32; 4];
@@ -23,7 +24,11 @@ pub(in crate::pose) fn dot(a: Vector, b: Vector) -> f32 {
 }
 
 pub(in crate::pose) fn cross(a: Vector, b: Vector) -> Vector {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
 }
 
 pub(in crate::pose) fn length(a: Vector) -> f32 {
@@ -53,7 +58,11 @@ pub(in crate::pose) fn rotate(by: Quaternion, v: Vector) -> Vector {
 /// At length 1; upright if it has none.
 pub(in crate::pose) fn unit(a: Quaternion) -> Quaternion {
     let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]).sqrt();
-    if length < 1e-6 { [0.0, 0.0, 0.0, 1.0] } else { [a[0] / length, a[1] / length, a[2] / length, a[3] / length] }
+    if length < 1e-6 {
+        [0.0, 0.0, 0.0, 1.0]
+    } else {
+        [a[0] / length, a[1] / length, a[2] / length, a[3] / length]
+    }
 }
 
 /// The rotation from `a` to `b` as axis times angle, close for angles below a right one.
@@ -63,7 +72,10 @@ pub(in crate::pose) fn turn_between(a: Quaternion, b: Quaternion) -> Vector {
     let axis = [d[0] * sign, d[1] * sign, d[2] * sign];
     let s2 = dot(axis, axis);
     // 2 asin(s) / s.
-    scale(axis, 2.0 + s2 * (1.0 / 3.0 + s2 * (0.15 + s2 * (5.0 / 56.0))))
+    scale(
+        axis,
+        2.0 + s2 * (1.0 / 3.0 + s2 * (0.15 + s2 * (5.0 / 56.0))),
+    )
 }
 
 /// The rotation about an axis by an angle, given as their product.
@@ -78,7 +90,9 @@ pub(in crate::pose) fn rotation(turn: Vector) -> Quaternion {
 /// Half the height of a cube of edge 2 that is turned like this.
 pub(in crate::pose) fn support(q: Quaternion) -> f32 {
     let [x, y, z, w] = q;
-    (2.0 * (x * z - w * y)).abs() + (2.0 * (y * z + w * x)).abs() + (1.0 - 2.0 * (x * x + y * y)).abs()
+    (2.0 * (x * z - w * y)).abs()
+        + (2.0 * (y * z + w * x)).abs()
+        + (1.0 - 2.0 * (x * x + y * y)).abs()
 }
 
 /// Close to log2 (within 0.01), of what is above zero.

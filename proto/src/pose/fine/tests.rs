@@ -3,18 +3,39 @@
 use super::*;
 use crate::pose::{MAX_AT, Turning};
 
-const FREE: PoseFormat = PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None };
-const FINEST: PoseFormat = PoseFormat { per_metre: 4_096, turn: Turning::Free { bits: 15 }, motion: None };
-const COARSE: PoseFormat = PoseFormat { per_metre: 20, turn: Turning::Free { bits: 5 }, motion: None };
-const WALKER: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
-const SLIDER: PoseFormat = PoseFormat { per_metre: 256, turn: Turning::Fixed, motion: None };
+const FREE: PoseFormat = PoseFormat {
+    per_metre: 512,
+    turn: Turning::Free { bits: 9 },
+    motion: None,
+};
+const FINEST: PoseFormat = PoseFormat {
+    per_metre: 4_096,
+    turn: Turning::Free { bits: 15 },
+    motion: None,
+};
+const COARSE: PoseFormat = PoseFormat {
+    per_metre: 20,
+    turn: Turning::Free { bits: 5 },
+    motion: None,
+};
+const WALKER: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
+const SLIDER: PoseFormat = PoseFormat {
+    per_metre: 256,
+    turn: Turning::Fixed,
+    motion: None,
+};
 
 /// The world's step.
 const TICK_US: u32 = 16_667;
 /// What is sent is known to have arrived after that many ticks.
 const LAG: usize = 6;
 
-/// A body in metres and radians, moved by additions and multiplications only so that its bytes are the same everywhere.
+/// A body in metres and radians, moved by additions and multiplications only so that its bytes are
+/// the same everywhere.
 #[derive(Clone)]
 struct Body {
     at: [f32; 3],
@@ -28,15 +49,28 @@ impl Body {
     fn random(rng: &mut fastrand::Rng) -> Self {
         let mut any = |size: f32| (rng.f32() - 0.5) * 2.0 * size;
         let at = [any(8.0), any(8.0), any(2.0).abs() + 0.2];
-        let (velocity, spin) = ([any(3.0), any(3.0), any(4.0)], [any(5.0), any(5.0), any(5.0)]);
-        Self { at, velocity, turn: [0.0, 0.0, 0.0, 1.0], spin, rests: false }
+        let (velocity, spin) = (
+            [any(3.0), any(3.0), any(4.0)],
+            [any(5.0), any(5.0), any(5.0)],
+        );
+        Self {
+            at,
+            velocity,
+            turn: [0.0, 0.0, 0.0, 1.0],
+            spin,
+            rests: false,
+        }
     }
 
     fn step(&mut self, rng: &mut fastrand::Rng) {
         const DT: f32 = 1.0 / 60.0;
         if self.rests {
             if rng.u32(0..200) == 0 {
-                *self = Self { at: self.at, turn: self.turn, ..Self::random(rng) };
+                *self = Self {
+                    at: self.at,
+                    turn: self.turn,
+                    ..Self::random(rng)
+                };
             }
             return;
         }
@@ -49,27 +83,50 @@ impl Body {
         self.turn = space::unit(std::array::from_fn(|part| self.turn[part] + step[part]));
         if self.at[2] < 0.2 {
             self.at[2] = 0.2;
-            self.velocity = [self.velocity[0] * 0.8, self.velocity[1] * 0.8, -self.velocity[2] * 0.5];
+            self.velocity = [
+                self.velocity[0] * 0.8,
+                self.velocity[1] * 0.8,
+                -self.velocity[2] * 0.5,
+            ];
             self.spin = self.spin.map(|spin| spin * 0.8 + (rng.f32() - 0.5));
             self.rests = self.velocity[2] < 0.3;
         }
     }
 
     fn pose(&self, format: PoseFormat) -> Pose {
-        let at = self.at.map(|metres| (metres * f32::from(format.per_metre)).round() as i32);
+        let at = self
+            .at
+            .map(|metres| (metres * f32::from(format.per_metre)).round() as i32);
         let speed = |way: [f32; 3]| space::length(way) * f32::from(format.per_metre);
         let (turn, speed) = match format.turn {
             Turning::Fixed => ([0; 4], 0),
             Turning::Yaw { bits } => {
                 let mask = (1 << bits) - 1;
-                ([(self.spin[2] * 40.0) as i32 as u16 & mask, 0, 0, 0], speed(self.velocity) as i16)
+                (
+                    [(self.spin[2] * 40.0) as i32 as u16 & mask, 0, 0, 0],
+                    speed(self.velocity) as i16,
+                )
             }
             Turning::Free { bits } => {
                 let (largest, steps) = crate::wire::smallest_three(self.turn, bits.into());
-                ([largest as u16, steps[0] as u16, steps[1] as u16, steps[2] as u16], 0)
+                (
+                    [
+                        largest as u16,
+                        steps[0] as u16,
+                        steps[1] as u16,
+                        steps[2] as u16,
+                    ],
+                    0,
+                )
             }
         };
-        Pose { at, turn, speed, flag: self.rests, ..Pose::default() }
+        Pose {
+            at,
+            turn,
+            speed,
+            flag: self.rests,
+            ..Pose::default()
+        }
     }
 }
 
@@ -89,28 +146,50 @@ impl World {
             for body in &mut bodies {
                 body.step(&mut rng);
             }
-            frames.push(bodies.iter().zip(&formats).map(|(body, format)| body.pose(*format)).collect());
+            frames.push(
+                bodies
+                    .iter()
+                    .zip(&formats)
+                    .map(|(body, format)| body.pose(*format))
+                    .collect(),
+            );
         }
-        let arrived = (0..ticks).map(|_| rng.u32(0..100) >= loss_percent).collect();
-        Self { formats, frames, arrived }
+        let arrived = (0..ticks)
+            .map(|_| rng.u32(0..100) >= loss_percent)
+            .collect();
+        Self {
+            formats,
+            frames,
+            arrived,
+        }
     }
 
     /// What is known of a body at a tick: its poses in the last 32 packets that arrived.
     fn history(&self, tick: usize, body: usize) -> Vec<Seen> {
         (LAG..33.min(tick + 1))
             .filter(|back| self.arrived[tick - back])
-            .map(|back| Seen { age_us: back as u32 * TICK_US, pose: self.frames[tick - back][body] })
+            .map(|back| Seen {
+                age_us: back as u32 * TICK_US,
+                pose: self.frames[tick - back][body],
+            })
             .collect()
     }
 
     /// Who is in: what differs from its newest known pose.
     fn news(&self, tick: usize, body: usize, history: &[Seen]) -> Option<&Pose> {
         let pose = &self.frames[tick][body];
-        history.first().is_none_or(|newest| newest.pose != *pose).then_some(pose)
+        history
+            .first()
+            .is_none_or(|newest| newest.pose != *pose)
+            .then_some(pose)
     }
 
     fn known<'h>(&self, body: usize, history: &'h [Seen]) -> Known<'h> {
-        Known { format: self.formats[body], half_edge_m: 0.2, history }
+        Known {
+            format: self.formats[body],
+            half_edge_m: 0.2,
+            history,
+        }
     }
 
     fn encode(&self, tick: usize, scene: &mut Scene) -> (Vec<u8>, Spent) {
@@ -130,14 +209,27 @@ impl World {
             }
         }
         for (slot, format, pose) in newcomers {
-            encoder.newcomer(slot, &Known { format, half_edge_m: 0.2, history: &[] }, &pose);
+            encoder.newcomer(
+                slot,
+                &Known {
+                    format,
+                    half_edge_m: 0.2,
+                    history: &[],
+                },
+                &pose,
+            );
         }
         let spent = encoder.finish();
         (out, spent)
     }
 
     /// The poses of those that are in, by body.
-    fn decode(&self, tick: usize, bytes: &[u8], scene: &mut Scene) -> Result<Vec<Option<Pose>>, WireError> {
+    fn decode(
+        &self,
+        tick: usize,
+        bytes: &[u8],
+        scene: &mut Scene,
+    ) -> Result<Vec<Option<Pose>>, WireError> {
         let mut decoder = Decoder::new(entropy::Decoder::new(bytes), scene);
         let mut poses = vec![None; self.formats.len()];
         for (body, pose) in poses.iter_mut().enumerate() {
@@ -153,20 +245,31 @@ impl World {
         }
         while let Some(slot) = decoder.newcomer()? {
             let body = usize::from(slot) / 3;
-            let format = *self.formats.get(body).ok_or(WireError::Unknown { what: "slot", value: slot.into() })?;
-            poses[body] = Some(decoder.newcomer_pose(&Known { format, half_edge_m: 0.2, history: &[] })?);
+            let format = *self.formats.get(body).ok_or(WireError::Unknown {
+                what: "slot",
+                value: slot.into(),
+            })?;
+            poses[body] = Some(decoder.newcomer_pose(&Known {
+                format,
+                half_edge_m: 0.2,
+                history: &[],
+            })?);
         }
         decoder.finish()?;
         Ok(poses)
     }
 
     fn sent(&self, tick: usize) -> Vec<Option<Pose>> {
-        (0..self.formats.len()).map(|body| self.news(tick, body, &self.history(tick, body)).copied()).collect()
+        (0..self.formats.len())
+            .map(|body| self.news(tick, body, &self.history(tick, body)).copied())
+            .collect()
     }
 }
 
 fn all_formats() -> Vec<PoseFormat> {
-    (0..40).map(|body| [FREE, FREE, FINEST, COARSE, WALKER, SLIDER][body % 6]).collect()
+    (0..40)
+        .map(|body| [FREE, FREE, FINEST, COARSE, WALKER, SLIDER][body % 6])
+        .collect()
 }
 
 #[test]
@@ -197,14 +300,24 @@ fn a_reference_that_was_not_in_a_datagram_is_taken_to_have_moved_straight() {
     let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
     read.push(decoder.reference(&known(0)).expect("what we wrote"));
     (1..12).for_each(|body| read.push(decoder.object(&known(body)).expect("what we wrote")));
-    assert!(read.iter().zip(&world.frames[50]).all(|(read, sent)| read.as_ref() == Some(sent)));
+    assert!(
+        read.iter()
+            .zip(&world.frames[50])
+            .all(|(read, sent)| read.as_ref() == Some(sent))
+    );
 }
 
 #[test]
 fn an_old_base_is_better_than_none() {
     let world = World::new(6, vec![FREE; 2], 60, 0);
     let pose = world.frames[50][1];
-    let old = [Seen { age_us: 900_000, pose: Pose { flag: !pose.flag, ..pose } }];
+    let old = [Seen {
+        age_us: 900_000,
+        pose: Pose {
+            flag: !pose.flag,
+            ..pose
+        },
+    }];
     let bytes = |history: &[Seen]| {
         let (mut out, mut scene) = (Vec::new(), Scene::default());
         let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
@@ -217,21 +330,34 @@ fn an_old_base_is_better_than_none() {
         assert_eq!(decoder.finish(), Ok(()));
         out.len()
     };
-    assert!(bytes(&old) + 4 < bytes(&[]), "{} and {}", bytes(&old), bytes(&[]));
+    assert!(
+        bytes(&old) + 4 < bytes(&[]),
+        "{} and {}",
+        bytes(&old),
+        bytes(&[])
+    );
 }
 
 #[test]
 fn a_base_that_is_not_there_is_refused() {
     let world = World::new(6, vec![FREE; 2], 60, 0);
     let (mut out, mut scene) = (Vec::new(), Scene::default());
-    let old = [Seen { age_us: 900_000, pose: world.frames[0][1] }];
+    let old = [Seen {
+        age_us: 900_000,
+        pose: world.frames[0][1],
+    }];
     let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
     encoder.newcomer(1, &world.known(1, &old), &world.frames[50][1]);
     encoder.finish();
     let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
     assert_eq!(decoder.newcomer(), Ok(Some(1)));
     let refused = decoder.newcomer_pose(&world.known(1, &[]));
-    assert_eq!(refused, Err(WireError::OutOfRange { what: "base of a pose" }));
+    assert_eq!(
+        refused,
+        Err(WireError::OutOfRange {
+            what: "base of a pose"
+        })
+    );
 }
 
 #[test]
@@ -239,9 +365,19 @@ fn bits_by_category_add_up() {
     let world = World::new(7, all_formats(), 60, 20);
     for tick in 0..60 {
         let (bytes, spent) = world.encode(tick, &mut Scene::default());
-        assert!((spent.total() - bytes.len() as f32 * 8.0).abs() < 0.1, "{spent:?} of {} bytes", bytes.len());
+        assert!(
+            (spent.total() - bytes.len() as f32 * 8.0).abs() < 0.1,
+            "{spent:?} of {} bytes",
+            bytes.len()
+        );
         assert!((-8.0..18.0).contains(&spent.end), "{spent:?}");
-        let parts = [spent.membership, spent.place, spent.turn, spent.flags, spent.newcomers];
+        let parts = [
+            spent.membership,
+            spent.place,
+            spent.turn,
+            spent.flags,
+            spent.newcomers,
+        ];
         assert!(parts.iter().all(|part| *part >= -0.1), "{spent:?}");
     }
 }
@@ -257,7 +393,11 @@ fn the_length_is_known_before_the_end() {
     }
     let so_far = encoder.bytes_so_far();
     encoder.finish();
-    assert!((so_far - 1..=so_far + 1).contains(&out.len()), "{so_far} promised, {} written", out.len());
+    assert!(
+        (so_far - 1..=so_far + 1).contains(&out.len()),
+        "{so_far} promised, {} written",
+        out.len()
+    );
 }
 
 #[test]
@@ -272,15 +412,26 @@ fn a_byte_budget_ends_the_candidates_for_two_bytes() {
         if !is_in {
             encoder.close();
         }
-        encoder.object(&world.known(body, history), is_in.then_some(&world.frames[15][body]));
+        encoder.object(
+            &world.known(body, history),
+            is_in.then_some(&world.frames[15][body]),
+        );
         sent += usize::from(is_in);
     }
     encoder.finish();
-    assert!(sent < 60 && out.len() < 100 + 20, "{sent} in {} bytes", out.len());
+    assert!(
+        sent < 60 && out.len() < 100 + 20,
+        "{sent} in {} bytes",
+        out.len()
+    );
     let mut decoder = Decoder::new(entropy::Decoder::new(&out), &mut scene);
     for (body, history) in history.iter().enumerate() {
         let expected = (body < sent).then_some(world.frames[15][body]);
-        assert_eq!(decoder.object(&world.known(body, history)), Ok(expected), "{body}");
+        assert_eq!(
+            decoder.object(&world.known(body, history)),
+            Ok(expected),
+            "{body}"
+        );
     }
     assert_eq!(decoder.newcomer(), Ok(None));
     assert_eq!(decoder.finish(), Ok(()));
@@ -295,11 +446,20 @@ fn a_section_that_was_cut_is_never_read_as_the_whole() {
         let sent = world.sent(tick);
         for length in 0..bytes.len() {
             let read = world.decode(tick, &bytes[..length], &mut scene);
-            assert_ne!(read.as_ref(), Ok(&sent), "tick {tick}, {length} bytes of {}", bytes.len());
+            assert_ne!(
+                read.as_ref(),
+                Ok(&sent),
+                "tick {tick}, {length} bytes of {}",
+                bytes.len()
+            );
         }
         let mut longer = bytes.clone();
         longer.extend([0; 3]);
-        assert_eq!(world.decode(tick, &longer, &mut scene), Err(WireError::Trailing), "tick {tick}");
+        assert_eq!(
+            world.decode(tick, &longer, &mut scene),
+            Err(WireError::Trailing),
+            "tick {tick}"
+        );
     }
 }
 
@@ -321,8 +481,10 @@ fn arbitrary_bytes_are_refused_or_poses_that_fit() {
         }
         match world.decode(tick, &bytes, &mut scene) {
             Ok(poses) => {
-                let fit =
-                    poses.iter().zip(&world.formats).all(|(pose, format)| pose.is_none_or(|pose| format.fits(&pose)));
+                let fit = poses
+                    .iter()
+                    .zip(&world.formats)
+                    .all(|(pose, format)| pose.is_none_or(|pose| format.fits(&pose)));
                 assert!(fit, "round {round}: {poses:?}");
             }
             Err(_) => refused += 1,
@@ -334,13 +496,30 @@ fn arbitrary_bytes_are_refused_or_poses_that_fit() {
 #[test]
 fn poses_at_the_ends_of_the_map_come_back() {
     let most = MAX_AT;
-    let corner = |at: i32, largest: u16| Pose { at: [at, -at, at], turn: [largest, 511, 0, 511], ..Pose::default() };
+    let corner = |at: i32, largest: u16| Pose {
+        at: [at, -at, at],
+        turn: [largest, 511, 0, 511],
+        ..Pose::default()
+    };
     let history = [
-        Seen { age_us: 1, pose: corner(most, 0) },
-        Seen { age_us: 2, pose: corner(-most, 3) },
-        Seen { age_us: u32::MAX, pose: corner(0, 1) },
+        Seen {
+            age_us: 1,
+            pose: corner(most, 0),
+        },
+        Seen {
+            age_us: 2,
+            pose: corner(-most, 3),
+        },
+        Seen {
+            age_us: u32::MAX,
+            pose: corner(0, 1),
+        },
     ];
-    let known = Known { format: FREE, half_edge_m: 1e6, history: &history };
+    let known = Known {
+        format: FREE,
+        half_edge_m: 1e6,
+        history: &history,
+    };
     for pose in [corner(-most, 2), corner(most, 3), corner(0, 0)] {
         let (mut out, mut scene) = (Vec::new(), Scene::default());
         let mut encoder = Encoder::new(entropy::Encoder::new(&mut out), &mut scene);
@@ -358,7 +537,10 @@ fn poses_at_the_ends_of_the_map_come_back() {
 
 #[test]
 fn candidates_are_sorted_by_their_distance_from_the_reference() {
-    let at = |x: i32| Pose { at: [x, 0, 0], ..Pose::default() };
+    let at = |x: i32| Pose {
+        at: [x, 0, 0],
+        ..Pose::default()
+    };
     let bases = [at(50), at(-3), at(2), at(3), at(MAX_AT)];
     let mut order = Order::default();
     order.sort(Some(&at(1)), bases.iter());
@@ -367,8 +549,8 @@ fn candidates_are_sorted_by_their_distance_from_the_reference() {
     assert_eq!(order.indices().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
-/// By hand: a bit for each body that is or isn't in, and for what is in x and y in 14 bits (32 m), z in 12 (8 m), the turn
-/// in 29, the flag in 1.
+/// By hand: a bit for each body that is or isn't in, and for what is in x and y in 14 bits (32 m),
+/// z in 12 (8 m), the turn in 29, the flag in 1.
 #[test]
 fn tumbling_cubes_take_less_than_two_thirds_of_what_they_take_packed_by_hand() {
     let world = World::new(12, vec![FREE; 100], 90, 5);
@@ -384,7 +566,14 @@ fn tumbling_cubes_take_less_than_two_thirds_of_what_they_take_packed_by_hand() {
 fn what_does_not_move_costs_next_to_nothing() {
     let mut world = World::new(13, vec![FREE; 900], 40, 0);
     let still = world.frames[0].clone();
-    world.frames.iter_mut().for_each(|frame| frame.clone_from(&still));
+    world
+        .frames
+        .iter_mut()
+        .for_each(|frame| frame.clone_from(&still));
     let (bytes, spent) = world.encode(39, &mut Scene::default());
-    assert!(bytes.len() <= 8, "{} bytes for 900 that rest: {spent:?}", bytes.len());
+    assert!(
+        bytes.len() <= 8,
+        "{} bytes for 900 that rest: {spent:?}",
+        bytes.len()
+    );
 }

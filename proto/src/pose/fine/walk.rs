@@ -39,17 +39,31 @@ impl<'s, C: Coder> Walk<'s, C> {
     /// A walk that starts with a clear scene.
     pub fn new(coder: C, scene: &'s mut Scene) -> Self {
         scene.clear();
-        Self { coder, scene, slot: None, closes: false, is_closed: false }
+        Self {
+            coder,
+            scene,
+            slot: None,
+            closes: false,
+            is_closed: false,
+        }
     }
 
     /// The object that others move with: it comes first.
-    pub fn reference(&mut self, known: &Known<'_>, pose: Option<&Pose>) -> Result<Option<Pose>, WireError> {
-        let Some(newest) = known.history.first() else { return Ok(None) };
+    pub fn reference(
+        &mut self,
+        known: &Known<'_>,
+        pose: Option<&Pose>,
+    ) -> Result<Option<Pose>, WireError> {
+        let Some(newest) = known.history.first() else {
+            return Ok(None);
+        };
         self.scene.origin = newest.pose.at;
         let pose = self.one(known, pose, true)?;
         let (format, origin) = (known.format, self.scene.origin);
         let now = lattice::frame(format, origin, &pose.unwrap_or(newest.pose));
-        self.scene.reference.set(now, known.history, |seen| lattice::frame(format, origin, &seen.pose));
+        self.scene.reference.set(now, known.history, |seen| {
+            lattice::frame(format, origin, &seen.pose)
+        });
         Ok(pose)
     }
 
@@ -61,11 +75,19 @@ impl<'s, C: Coder> Walk<'s, C> {
         }
         let curve = self.scene.trained.curves.of(0, PLAIN);
         let told = number(&mut self.coder, slot.map_or(0, i32::from), 0.0, 8.0, curve);
-        u16::try_from(told).map(Some).map_err(|_| WireError::OutOfRange { what: "slot of a pose" })
+        u16::try_from(told)
+            .map(Some)
+            .map_err(|_| WireError::OutOfRange {
+                what: "slot of a pose",
+            })
     }
 
     /// An object with a shared past: whether it is in, and then its pose.
-    pub fn object(&mut self, known: &Known<'_>, pose: Option<&Pose>) -> Result<Option<Pose>, WireError> {
+    pub fn object(
+        &mut self,
+        known: &Known<'_>,
+        pose: Option<&Pose>,
+    ) -> Result<Option<Pose>, WireError> {
         self.one(known, pose, false)
     }
 
@@ -74,9 +96,17 @@ impl<'s, C: Coder> Walk<'s, C> {
         self.closes = true;
     }
 
-    fn one(&mut self, known: &Known<'_>, pose: Option<&Pose>, is_reference: bool) -> Result<Option<Pose>, WireError> {
+    fn one(
+        &mut self,
+        known: &Known<'_>,
+        pose: Option<&Pose>,
+        is_reference: bool,
+    ) -> Result<Option<Pose>, WireError> {
         let Some(newest) = known.history.first().filter(|_| !self.is_closed) else {
-            assert!(pose.is_none(), "candidates have a past, and none is in after the close");
+            assert!(
+                pose.is_none(),
+                "candidates have a past, and none is in after the close"
+            );
             return Ok(None);
         };
         self.coder.category(Category::Membership);
@@ -86,18 +116,35 @@ impl<'s, C: Coder> Walk<'s, C> {
         let activity = activity(known);
         let flag = usize::from(newest.pose.flag);
         let context = ((activity * 5 + zone) * 3 + usize::from(near)) * 2 + flag;
-        if !adaptive(&mut self.coder, pose.is_some(), &mut self.scene.member, (0, context)) {
+        if !adaptive(
+            &mut self.coder,
+            pose.is_some(),
+            &mut self.scene.member,
+            (0, context),
+        ) {
             // One that moves and is out is a surprise: the first one may end the candidates.
             self.is_closed = activity > 0 && self.coder.bit(self.closes, CLOSED);
             return Ok(None);
         }
-        let context = flag * 16 + zone.min(3) * 4 + usize::from(self.scene.last_flag) * 2 + usize::from(near > 0);
+        let context = flag * 16
+            + zone.min(3) * 4
+            + usize::from(self.scene.last_flag) * 2
+            + usize::from(near > 0);
         let mut pose = pose.copied().unwrap_or_default();
         self.coder.category(Category::Flags);
-        pose.flag = adaptive(&mut self.coder, pose.flag, &mut self.scene.flag, (1, context));
+        pose.flag = adaptive(
+            &mut self.coder,
+            pose.flag,
+            &mut self.scene.flag,
+            (1, context),
+        );
         self.scene.last_flag = pose.flag;
         let past = Past::new(known, self.scene.origin, &self.scene.reference);
-        let past = if is_reference { past.of_reference() } else { past };
+        let past = if is_reference {
+            past.of_reference()
+        } else {
+            past
+        };
         self.motion(known, &past, &mut pose)?;
         self.velocities(known, &mut pose)?;
         self.whole(pose).map(Some)
@@ -105,15 +152,24 @@ impl<'s, C: Coder> Walk<'s, C> {
 
     /// The pose, if it was all there.
     fn whole(&self, pose: Pose) -> Result<Pose, WireError> {
-        if self.coder.is_overrun() { Err(WireError::Truncated) } else { Ok(pose) }
+        if self.coder.is_overrun() {
+            Err(WireError::Truncated)
+        } else {
+            Ok(pose)
+        }
     }
 
     /// How near to the reference, 0 to 4.
     fn zone(&self, base: Vector) -> usize {
-        let Some(now) = self.scene.reference.now() else { return 4 };
+        let Some(now) = self.scene.reference.now() else {
+            return 4;
+        };
         let way = sub(base, now.at);
         let edges: [f32; 4] = [512.0, 700.0, 1_000.0, 1_500.0];
-        edges.iter().filter(|edge| dot(way, way) >= *edge * *edge).count()
+        edges
+            .iter()
+            .filter(|edge| dot(way, way) >= *edge * *edge)
+            .count()
     }
 
     /// How it goes on, by its base and what is known of the pose by now.
@@ -123,22 +179,36 @@ impl<'s, C: Coder> Walk<'s, C> {
             return Ok(());
         };
         let base = &known.history[0];
-        self.told_motion(motion::foretell(known.format, grid, &base.pose, base.age_us, pose), pose)
+        self.told_motion(
+            motion::foretell(known.format, grid, &base.pose, base.age_us, pose),
+            pose,
+        )
     }
 
-    fn told_motion(&mut self, forecasts: [motion::Forecast; 6], pose: &mut Pose) -> Result<(), WireError> {
+    fn told_motion(
+        &mut self,
+        forecasts: [motion::Forecast; 6],
+        pose: &mut Pose,
+    ) -> Result<(), WireError> {
         self.coder.category(Category::Motion);
         let curve = self.scene.trained.curves.of(0, PLAIN);
         let mut parts = pose.motion.parts();
         for (part, forecast) in parts.iter_mut().zip(forecasts) {
-            let told = number(&mut self.coder, (*part).into(), forecast.middle, forecast.spread, curve);
+            let told = number(
+                &mut self.coder,
+                (*part).into(),
+                forecast.middle,
+                forecast.spread,
+                curve,
+            );
             *part = motion::narrow(told.into())?;
         }
         pose.motion = Motion::of_parts(parts);
         Ok(())
     }
 
-    /// Place and turn. What stands on something turns first: that tells how it has rolled and how high it is.
+    /// Place and turn. What stands on something turns first: that tells how it has rolled and how
+    /// high it is.
     fn motion(&mut self, known: &Known<'_>, past: &Past, pose: &mut Pose) -> Result<(), WireError> {
         let around = self.scene.neighbours.around(past.base.at);
         let mut forecast = Forecast::new(self.scene, past, &around, pose.flag);
@@ -152,11 +222,19 @@ impl<'s, C: Coder> Walk<'s, C> {
         for (excess, new) in self.scene.excess.iter_mut().zip(forecast.excess) {
             *excess += (new - *excess) * 0.1;
         }
-        self.scene.neighbours.push(Neighbour { at: past.base.at, ..forecast.neighbour() });
+        self.scene.neighbours.push(Neighbour {
+            at: past.base.at,
+            ..forecast.neighbour()
+        });
         Ok(())
     }
 
-    fn place(&mut self, known: &Known<'_>, forecast: &mut Forecast<'_>, pose: &mut Pose) -> Result<(), WireError> {
+    fn place(
+        &mut self,
+        known: &Known<'_>,
+        forecast: &mut Forecast<'_>,
+        pose: &mut Pose,
+    ) -> Result<(), WireError> {
         self.coder.category(Category::Flags);
         let base = &known.history[0].pose;
         let context = forecast.same_place_context();
@@ -179,7 +257,12 @@ impl<'s, C: Coder> Walk<'s, C> {
         Ok(())
     }
 
-    fn turn(&mut self, known: &Known<'_>, forecast: &mut Forecast<'_>, pose: &mut Pose) -> Result<(), WireError> {
+    fn turn(
+        &mut self,
+        known: &Known<'_>,
+        forecast: &mut Forecast<'_>,
+        pose: &mut Pose,
+    ) -> Result<(), WireError> {
         let base = &known.history[0].pose;
         match known.format.turn {
             Turning::Fixed => Ok(()),
@@ -213,22 +296,41 @@ impl<'s, C: Coder> Walk<'s, C> {
         let rate = way(before.pose.turn[0], newest.pose.turn[0]) as f32 / span;
         let middle = 0.7 * rate * newest.age_us as f32;
         let curve = self.scene.trained.curves.of(0, PLAIN);
-        let step =
-            number(&mut self.coder, way(newest.pose.turn[0], pose.turn[0]), middle, 1.0 + 0.5 * middle.abs(), curve);
+        let step = number(
+            &mut self.coder,
+            way(newest.pose.turn[0], pose.turn[0]),
+            middle,
+            1.0 + 0.5 * middle.abs(),
+            curve,
+        );
         pose.turn[0] = ((i32::from(newest.pose.turn[0]) + step) & mask) as u16;
         let change = i32::from(newest.pose.speed) - i32::from(before.pose.speed);
         let faster = i32::from(pose.speed) - i32::from(newest.pose.speed);
-        let faster = number(&mut self.coder, faster, 0.0, 1.0 + 0.5 * change.abs() as f32, curve);
+        let faster = number(
+            &mut self.coder,
+            faster,
+            0.0,
+            1.0 + 0.5 * change.abs() as f32,
+            curve,
+        );
         pose.speed = speed(i32::from(newest.pose.speed) + faster)?;
         Ok(())
     }
 
     fn has_stayed(&mut self, stays: bool, table: usize, context: usize) -> bool {
         let model = &self.scene.trained.model;
-        let chances = if table == 0 { &model.same_place } else { &model.same_turn };
+        let chances = if table == 0 {
+            &model.same_place
+        } else {
+            &model.same_turn
+        };
         let stays = self.coder.bit(stays, chances[context]);
         if C::TAKES_NOTES {
-            self.coder.note(&Note::Context { table: 2 + table, context, outcome: stays });
+            self.coder.note(&Note::Context {
+                table: 2 + table,
+                context,
+                outcome: stays,
+            });
         }
         stays
     }
@@ -238,12 +340,18 @@ impl<'s, C: Coder> Walk<'s, C> {
 const PLAIN: f32 = 4.0;
 
 fn coordinate(base: i32, step: i32) -> Result<i32, WireError> {
-    let at = base.checked_add(step).filter(|at| step.abs() <= MAX_STEP && at.abs() <= MAX_AT);
-    at.ok_or(WireError::OutOfRange { what: "coordinate of a pose" })
+    let at = base
+        .checked_add(step)
+        .filter(|at| step.abs() <= MAX_STEP && at.abs() <= MAX_AT);
+    at.ok_or(WireError::OutOfRange {
+        what: "coordinate of a pose",
+    })
 }
 
 fn speed(speed: i32) -> Result<i16, WireError> {
-    i16::try_from(speed).map_err(|_| WireError::OutOfRange { what: "speed of a pose" })
+    i16::try_from(speed).map_err(|_| WireError::OutOfRange {
+        what: "speed of a pose",
+    })
 }
 
 /// How it has moved lately: 0 not at all, 1 to 6 by how many of the spans show it.
@@ -261,11 +369,20 @@ fn activity(known: &Known<'_>) -> usize {
 }
 
 /// Codes a decision by a probability that follows what comes.
-fn adaptive<C: Coder>(coder: &mut C, bit: bool, chances: &mut [u16], (table, context): (usize, usize)) -> bool {
+fn adaptive<C: Coder>(
+    coder: &mut C,
+    bit: bool,
+    chances: &mut [u16],
+    (table, context): (usize, usize),
+) -> bool {
     let chance = &mut chances[context];
     let bit = coder.bit(bit, (*chance).clamp(24, 65_512));
     if C::TAKES_NOTES {
-        coder.note(&Note::Context { table, context, outcome: bit });
+        coder.note(&Note::Context {
+            table,
+            context,
+            outcome: bit,
+        });
     }
     if bit {
         *chance += (u16::MAX - *chance) >> RATE;
@@ -276,10 +393,15 @@ fn adaptive<C: Coder>(coder: &mut C, bit: bool, chances: &mut [u16], (table, con
 }
 
 /// Coarse steps of a movement and of what else is known: a context for "has it stayed?".
-pub(super) fn same_context(shortest: Vector, half: Vector, other_has_stayed: Option<bool>) -> usize {
+pub(super) fn same_context(
+    shortest: Vector,
+    half: Vector,
+    other_has_stayed: Option<bool>,
+) -> usize {
     let size = |way: Vector| {
         let length = length(way);
         usize::from(length > 0.0) + usize::from(length > 6.1) + usize::from(length > 20.0)
     };
-    (size(half) * 4 + size(shortest)) * 3 + other_has_stayed.map_or(0, |stayed| 1 + usize::from(stayed))
+    (size(half) * 4 + size(shortest)) * 3
+        + other_has_stayed.map_or(0, |stayed| 1 + usize::from(stayed))
 }

@@ -1,7 +1,8 @@
 //! Which slots a section speaks of: gaps in ascending order, and an end.
 //!
-//! A bit says whether the next slot follows, with a probability that adapts: a viewer that is told of all around it has
-//! hardly any gaps, one with a tight budget has many. The bits stand in [`super`].
+//! A bit says whether the next slot follows, with a probability that adapts: a viewer that is told
+//! of all around it has hardly any gaps, one with a tight budget has many. The bits stand in
+//! [`super`].
 
 use super::super::shared::symbols::{Symbols, TOTAL_BITS, starts};
 use super::Mode;
@@ -11,7 +12,11 @@ use crate::wire::WireError;
 /// The end, and the lengths 1 to 16 of a gap.
 const LENGTHS: [u16; 17] = starts(&[12, 16, 12, 8, 6, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
 /// Window, old, absolute, by the mode of the pose before: what is new to a viewer comes in crowds.
-const MODES: [[u16; 3]; 3] = [starts(&[250, 3, 3]), starts(&[40, 208, 8]), starts(&[24, 4, 228])];
+const MODES: [[u16; 3]; 3] = [
+    starts(&[250, 3, 3]),
+    starts(&[40, 208, 8]),
+    starts(&[24, 4, 228]),
+];
 /// What the end takes, at most: less than 8 bits.
 pub(super) const END_BYTES: usize = 1;
 
@@ -31,7 +36,11 @@ pub(super) struct Slots {
 
 impl Default for Slots {
     fn default() -> Self {
-        Self { next: 0, chance: 49_152, mode: Mode::Window }
+        Self {
+            next: 0,
+            chance: 49_152,
+            mode: Mode::Window,
+        }
     }
 }
 
@@ -41,7 +50,9 @@ impl Slots {
     /// # Panics
     /// When the slots do not ascend: our bug.
     pub(super) fn write(&mut self, slot: u16, mode: Mode, encoder: &mut Encoder<'_>) {
-        let gap = u32::from(slot).checked_sub(self.next).expect("slots of a section ascend");
+        let gap = u32::from(slot)
+            .checked_sub(self.next)
+            .expect("slots of a section ascend");
         encoder.bit(gap == 0, self.chance);
         if gap > 0 {
             let length = 32 - gap.leading_zeros();
@@ -53,10 +64,13 @@ impl Slots {
         self.mode = mode;
     }
 
-    /// What a place takes at most, in bits: no probability is so low that its symbol takes more than is counted here.
+    /// What a place takes at most, in bits: no probability is so low that its symbol takes more
+    /// than is counted here.
     pub(super) fn bits_at_most(self, slot: u16, mode: Mode) -> usize {
         let gap = u32::from(slot).saturating_sub(self.next);
-        let gap_bits = gap.checked_ilog2().map_or(0, |below_highest| 7 + below_highest as usize);
+        let gap_bits = gap
+            .checked_ilog2()
+            .map_or(0, |below_highest| 7 + below_highest as usize);
         6 + gap_bits + if mode == self.mode { 1 } else { 7 }
     }
 
@@ -67,7 +81,10 @@ impl Slots {
     }
 
     /// The place of the next pose; `None` at the end.
-    pub(super) fn read(&mut self, decoder: &mut Decoder<'_>) -> Result<Option<(u16, Mode)>, WireError> {
+    pub(super) fn read(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Option<(u16, Mode)>, WireError> {
         let mut gap = 0;
         if !decoder.bit(self.chance) {
             let mut length = 0;
@@ -77,7 +94,9 @@ impl Slots {
             }
             gap = 1 << (length - 1) | decoder.raw(length - 1);
         }
-        let slot = u16::try_from(self.next + gap).map_err(|_| WireError::OutOfRange { what: "slot of a pose" })?;
+        let slot = u16::try_from(self.next + gap).map_err(|_| WireError::OutOfRange {
+            what: "slot of a pose",
+        })?;
         self.pass(gap);
         let mut mode = 0;
         decoder.one_of(&mut mode, &MODES[self.mode as usize]);
@@ -88,14 +107,20 @@ impl Slots {
     fn pass(&mut self, gap: u32) {
         self.next += gap + 1;
         let chance = u32::from(self.chance);
-        let chance = if gap == 0 { chance + ((65_536 - chance) >> 4) } else { chance - (chance >> 4) };
+        let chance = if gap == 0 {
+            chance + ((65_536 - chance) >> 4)
+        } else {
+            chance - (chance >> 4)
+        };
         self.chance = (chance as u16).clamp(UNLIKELIEST, LIKELIEST);
     }
 }
 
 fn write_one_of<const N: usize>(index: u32, starts: &[u16; N], encoder: &mut Encoder<'_>) {
     let start = u32::from(starts[index as usize]);
-    let end = starts.get(index as usize + 1).map_or(1 << TOTAL_BITS, |end| u32::from(*end));
+    let end = starts
+        .get(index as usize + 1)
+        .map_or(1 << TOTAL_BITS, |end| u32::from(*end));
     encoder.symbol(start, end - start, TOTAL_BITS);
 }
 
@@ -110,9 +135,16 @@ mod tests {
             let sparse = rng.u32(..17);
             let (mut places, mut next) = (Vec::new(), 0_u32);
             while places.len() < 200 {
-                next += if rng.bool() { 0 } else { rng.u32(..1 << sparse) };
+                next += if rng.bool() {
+                    0
+                } else {
+                    rng.u32(..1 << sparse)
+                };
                 let Ok(slot) = u16::try_from(next) else { break };
-                places.push((slot, [Mode::Window, Mode::Old, Mode::Absolute][rng.usize(..3)]));
+                places.push((
+                    slot,
+                    [Mode::Window, Mode::Old, Mode::Absolute][rng.usize(..3)],
+                ));
                 next += 1;
             }
             let bytes = bytes_of(&places);
@@ -132,8 +164,14 @@ mod tests {
             let (mut places, mut slots, mut most_bits) = (Vec::new(), Slots::default(), 0);
             while places.len() < 60 {
                 let length = rng.u32(..17);
-                let gap = if rng.bool() { 0 } else { rng.u32(..1 << length) };
-                let Ok(slot) = u16::try_from(slots.next + gap) else { break };
+                let gap = if rng.bool() {
+                    0
+                } else {
+                    rng.u32(..1 << length)
+                };
+                let Ok(slot) = u16::try_from(slots.next + gap) else {
+                    break;
+                };
                 let mode = [Mode::Window, Mode::Old, Mode::Absolute][rng.usize(..3)];
                 let before = bytes_of(&places).len() * 8;
                 most_bits += slots.bits_at_most(slot, mode);
@@ -153,18 +191,29 @@ mod tests {
     fn who_is_told_of_all_pays_little_for_slots() {
         let all: Vec<_> = (0..30).map(|slot| (slot, Mode::Window)).collect();
         assert!(bytes_of(&all).len() <= 2, "{} bytes", bytes_of(&all).len());
-        let half: Vec<_> = (0..30).map(|slot| (2 * slot + slot % 2, Mode::Window)).collect();
-        assert!(bytes_of(&half).len() <= 13, "{} bytes", bytes_of(&half).len());
+        let half: Vec<_> = (0..30)
+            .map(|slot| (2 * slot + slot % 2, Mode::Window))
+            .collect();
+        assert!(
+            bytes_of(&half).len() <= 13,
+            "{} bytes",
+            bytes_of(&half).len()
+        );
     }
 
     #[test]
     fn a_slot_beyond_the_last_one_is_refused() {
-        let mut slots = Slots { next: 65_536, ..Slots::default() };
+        let mut slots = Slots {
+            next: 65_536,
+            ..Slots::default()
+        };
         let mut bytes = Vec::new();
         let mut encoder = Encoder::new(&mut bytes);
         encoder.bit(true, slots.chance);
         encoder.finish();
-        let refused = Err(WireError::OutOfRange { what: "slot of a pose" });
+        let refused = Err(WireError::OutOfRange {
+            what: "slot of a pose",
+        });
         assert_eq!(slots.read(&mut Decoder::new(&bytes)), refused);
     }
 

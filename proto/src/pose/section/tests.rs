@@ -34,12 +34,18 @@ fn a_receiver_that_lost_what_it_knew_says_so_and_is_told_anew() {
         scene.loss = 0.2;
         for tick in 0..300 {
             if tick % 60 == 40 {
-                scene.receiver.values_mut().for_each(|object| object.kept.clear());
+                scene
+                    .receiver
+                    .values_mut()
+                    .for_each(|object| object.kept.clear());
                 scene.may_lose_track = true;
             }
             scene.tick();
             if tick % 60 == 30 {
-                assert_eq!(scene.lost_track, None, "seed {seed}, tick {tick}: not healed");
+                assert_eq!(
+                    scene.lost_track, None,
+                    "seed {seed}, tick {tick}: not healed"
+                );
                 scene.may_lose_track = false;
             }
         }
@@ -70,12 +76,19 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
                 bytes[index] ^= 1 << rng.u8(..8);
             }
         }
-        let number = if rng.bool() { number } else { rng.u64(..) >> rng.u8(..64) };
+        let number = if rng.bool() {
+            number
+        } else {
+            rng.u64(..) >> rng.u8(..64)
+        };
         let mut poses = Vec::new();
         let result = read_section(&bytes, number, stamp, &scene.receiver, &mut poses);
         // All but the reference, which may come first.
         let others = usize::from(poses.len() > 1 && poses[0].0 > poses[1].0);
-        assert!(poses[others..].is_sorted_by(|a, b| a.0 < b.0), "seed {seed}: slots ascend");
+        assert!(
+            poses[others..].is_sorted_by(|a, b| a.0 < b.0),
+            "seed {seed}: slots ascend"
+        );
         let slots: BTreeSet<_> = poses.iter().map(|pose| pose.0).collect();
         assert_eq!(slots.len(), poses.len(), "seed {seed}: no slot twice");
         for (slot, pose) in poses {
@@ -83,40 +96,81 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
         }
         if let Err(SectionError::LostTrack { slot }) = result {
-            let kept = scene.receiver.object(slot).map(|(_, kept)| kept.entries().len());
-            assert!(kept.is_none() || header(&bytes, number).is_some(), "seed {seed}: a base was claimed");
+            let kept = scene
+                .receiver
+                .object(slot)
+                .map(|(_, kept)| kept.entries().len());
+            assert!(
+                kept.is_none() || header(&bytes, number).is_some(),
+                "seed {seed}: a base was claimed"
+            );
         }
     }
 }
 
 #[test]
 fn a_base_that_nobody_named_is_no_base() {
-    let format = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+    let format = PoseFormat {
+        per_metre: 100,
+        turn: Turning::Yaw { bits: 8 },
+        motion: None,
+    };
     let (pose, stamp) = (Pose::default(), GameTime::from_millis(1_000));
-    let receiver = BTreeMap::from([(3, Known { tenant: 0, format, kept: Kept::new(0) })]);
+    let receiver = BTreeMap::from([(
+        3,
+        Known {
+            tenant: 0,
+            format,
+            kept: Kept::new(0),
+        },
+    )]);
     let read = |mode, acked, slot| {
         let mut bytes = Vec::new();
-        let mut writer = SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, 50, acked));
+        let mut writer =
+            SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, 50, acked));
         writer.shared(slot, mode, &code(&format, None, stamp, &pose));
         writer.finish();
         let mut poses = Vec::new();
         let result = read_section(&bytes, 50, stamp, &receiver, &mut poses);
         (result, poses.len())
     };
-    let acked = Some(AckedSet { newest: 40, mask: 1 });
+    let acked = Some(AckedSet {
+        newest: 40,
+        mask: 1,
+    });
     assert_eq!(read(Mode::Absolute, None, 3), (Ok(None), 1));
-    assert_eq!(read(Mode::Absolute, None, 4), (Err(SectionError::LostTrack { slot: 4 }), 0));
-    assert_eq!(read(Mode::Window, acked, 3), (Err(SectionError::LostTrack { slot: 3 }), 0));
-    assert_eq!(read(Mode::Old, acked, 3), (Err(SectionError::LostTrack { slot: 3 }), 0));
-    let no_base = SectionError::Wire(WireError::OutOfRange { what: "base of a pose" });
+    assert_eq!(
+        read(Mode::Absolute, None, 4),
+        (Err(SectionError::LostTrack { slot: 4 }), 0)
+    );
+    assert_eq!(
+        read(Mode::Window, acked, 3),
+        (Err(SectionError::LostTrack { slot: 3 }), 0)
+    );
+    assert_eq!(
+        read(Mode::Old, acked, 3),
+        (Err(SectionError::LostTrack { slot: 3 }), 0)
+    );
+    let no_base = SectionError::Wire(WireError::OutOfRange {
+        what: "base of a pose",
+    });
     assert_eq!(read(Mode::Window, None, 3), (Err(no_base), 0));
 }
 
 #[test]
 fn a_set_that_lies_too_far_back_is_not_named() {
-    let acked = Some(AckedSet { newest: 100, mask: 0 });
-    assert_eq!(SectionHeader::new(Level::Shared, 100 + MAX_LAG, acked).acked, acked);
-    assert_eq!(SectionHeader::new(Level::Shared, 101 + MAX_LAG, acked).acked, None);
+    let acked = Some(AckedSet {
+        newest: 100,
+        mask: 0,
+    });
+    assert_eq!(
+        SectionHeader::new(Level::Shared, 100 + MAX_LAG, acked).acked,
+        acked
+    );
+    assert_eq!(
+        SectionHeader::new(Level::Shared, 101 + MAX_LAG, acked).acked,
+        None
+    );
     assert_eq!(SectionHeader::new(Level::Shared, 100, acked).acked, None);
 }
 
@@ -128,7 +182,11 @@ fn a_section_is_as_long_as_was_said() {
         scene.tick();
         let (number, stamp) = (scene.number, scene.now());
         let (bytes, said) = scene.section(number, stamp, scene.acked_set());
-        assert!((said - 3..=said).contains(&bytes.len()), "{said} said, {}", bytes.len());
+        assert!(
+            (said - 3..=said).contains(&bytes.len()),
+            "{said} said, {}",
+            bytes.len()
+        );
     }
 }
 
@@ -138,29 +196,53 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
     let mut receiver = BTreeMap::new();
     let format = FORMAT;
     for slot in 0..30 {
-        receiver.insert(slot, Known { tenant: 0, format, kept: Kept::new(0) });
+        receiver.insert(
+            slot,
+            Known {
+                tenant: 0,
+                format,
+                kept: Kept::new(0),
+            },
+        );
     }
     let (mut bits, mut count) = (0, 0);
     for number in 1..200_u64 {
         let stamp = GameTime::from_millis(number * TICK_MS);
         // An acknowledgement takes one tick, or two.
         let lag = 1 + number % 2;
-        let acked = (number > 40).then(|| AckedSet { newest: number - lag, mask: u32::MAX });
+        let acked = (number > 40).then(|| AckedSet {
+            newest: number - lag,
+            mask: u32::MAX,
+        });
         let mut bytes = Vec::new();
-        let mut writer = SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, acked));
+        let mut writer = SectionWriter::new(
+            &mut bytes,
+            &SectionHeader::new(Level::Shared, number, acked),
+        );
         let poses: Vec<Pose> = walks.iter_mut().map(|walk| walk.step().0).collect();
         for (slot, pose) in (0..).zip(&poses) {
             let base = acked.and_then(|acked| receiver[&slot].kept.base(&acked));
-            let mode = if base.is_some() { Mode::Window } else { Mode::Absolute };
+            let mode = if base.is_some() {
+                Mode::Window
+            } else {
+                Mode::Absolute
+            };
             let base = base.map(|base| (base.stamp, &base.pose));
             writer.shared(slot, mode, &code(&format, base, stamp, pose));
         }
         writer.finish();
         let mut read = Vec::new();
-        assert_eq!(read_section(&bytes, number, stamp, &receiver, &mut read), Ok(acked));
+        assert_eq!(
+            read_section(&bytes, number, stamp, &receiver, &mut read),
+            Ok(acked)
+        );
         assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
         for (slot, pose) in read {
-            receiver.get_mut(&slot).expect("known").kept.note(Entry { number, stamp, pose });
+            receiver.get_mut(&slot).expect("known").kept.note(Entry {
+                number,
+                stamp,
+                pose,
+            });
         }
         if number > 50 {
             bits += 8 * bytes.len();
@@ -173,7 +255,10 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
 }
 
 fn header(bytes: &[u8], number: u64) -> Option<AckedSet> {
-    let mut header = SectionHeader { number, ..SectionHeader::default() };
+    let mut header = SectionHeader {
+        number,
+        ..SectionHeader::default()
+    };
     header.wire(&mut Reader::new(bytes)).ok().and(header.acked)
 }
 
@@ -190,7 +275,8 @@ impl Bases for BTreeMap<u16, Known> {
     }
 }
 
-/// An object as the sender knows it: which datagram is the newest acknowledged one that told it, and which the newest of all.
+/// An object as the sender knows it: which datagram is the newest acknowledged one that told it,
+/// and which the newest of all.
 struct Told {
     tenant: u32,
     format: PoseFormat,
@@ -277,8 +363,14 @@ impl Scene {
                 if self.rng.u8(..20) == 0 {
                     self.tenants += 1;
                     let pose = any_pose(&mut self.rng, format);
-                    let told =
-                        Told { tenant: self.tenants, format, pose, acked: None, last_sent: None, leaving: false };
+                    let told = Told {
+                        tenant: self.tenants,
+                        format,
+                        pose,
+                        acked: None,
+                        last_sent: None,
+                        leaving: false,
+                    };
                     self.sender.insert(slot, told);
                 }
                 continue;
@@ -287,7 +379,8 @@ impl Scene {
                 0 => told.leaving = true,
                 1 => told.pose = any_pose(&mut self.rng, format),
                 2..30 if slot % 2 == 0 => {
-                    told.pose.at[0] = (told.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
+                    told.pose.at[0] =
+                        (told.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
                     if slot % 3 == 0 {
                         told.pose.turn[0] = self.rng.u16(..256);
                     }
@@ -304,16 +397,27 @@ impl Scene {
     fn acked_set(&self) -> Option<AckedSet> {
         let newest = *self.acked.range(self.floor..).next_back()?;
         let mask = (0..32).filter(|back| {
-            newest.checked_sub(back + 1).is_some_and(|number| number >= self.floor && self.acked.contains(&number))
+            newest
+                .checked_sub(back + 1)
+                .is_some_and(|number| number >= self.floor && self.acked.contains(&number))
         });
-        Some(AckedSet { newest, mask: mask.map(|back| 1 << back).sum() })
+        Some(AckedSet {
+            newest,
+            mask: mask.map(|back| 1 << back).sum(),
+        })
     }
 
     fn send(&mut self) {
         let (number, stamp) = (self.number, self.now());
         let (section, _) = self.section(number, stamp, self.acked_set());
-        let mut datagram =
-            Datagram { number, stamp, enters: Vec::new(), leaves: Vec::new(), poses: Vec::new(), section };
+        let mut datagram = Datagram {
+            number,
+            stamp,
+            enters: Vec::new(),
+            leaves: Vec::new(),
+            poses: Vec::new(),
+            section,
+        };
         for (slot, told) in &mut self.sender {
             if told.leaving {
                 datagram.leaves.push((*slot, told.tenant));
@@ -346,8 +450,14 @@ impl Scene {
     /// Which of those that the receiver follows for sure are told in a datagram: some, by chance.
     fn chosen(&self, number: u64) -> Vec<u16> {
         let mut rng = fastrand::Rng::with_seed(number);
-        let known = self.sender.iter().filter(|(_, told)| told.acked.is_some() && !told.leaving);
-        known.map(|(slot, _)| *slot).filter(|slot| rng.bool() && !(slot % 4 == 1 && rng.u8(..40) > 0)).collect()
+        let known = self
+            .sender
+            .iter()
+            .filter(|(_, told)| told.acked.is_some() && !told.leaving);
+        known
+            .map(|(slot, _)| *slot)
+            .filter(|slot| rng.bool() && !(slot % 4 == 1 && rng.u8(..40) > 0))
+            .collect()
     }
 
     fn section(&self, number: u64, stamp: GameTime, acked: Option<AckedSet>) -> (Vec<u8>, usize) {
@@ -360,7 +470,9 @@ impl Scene {
             let base = told.acked.filter(|base| *base >= self.floor);
             let (mode, base) = match (header.acked, base) {
                 (Some(acked), Some(base)) if acked.contains(base) => (Mode::Window, Some(base)),
-                (Some(acked), Some(base)) if base < acked.window_start() && told.last_sent == Some(base) => {
+                (Some(acked), Some(base))
+                    if base < acked.window_start() && told.last_sent == Some(base) =>
+                {
                     (Mode::Old, Some(base))
                 }
                 _ => (Mode::Absolute, None),
@@ -371,10 +483,17 @@ impl Scene {
                 writer.shared(slot, mode, &code(&told.format, base, stamp, &told.pose));
                 continue;
             }
-            let window = acked.filter(|_| mode == Mode::Window).into_iter().flat_map(|acked| {
-                (acked.window_start()..=acked.newest).rev().filter(move |number| acked.contains(*number))
-            });
-            let mut history: Vec<_> = window.filter_map(|number| self.said_in(number, slot, told.tenant)).collect();
+            let window = acked
+                .filter(|_| mode == Mode::Window)
+                .into_iter()
+                .flat_map(|acked| {
+                    (acked.window_start()..=acked.newest)
+                        .rev()
+                        .filter(move |number| acked.contains(*number))
+                });
+            let mut history: Vec<_> = window
+                .filter_map(|number| self.said_in(number, slot, told.tenant))
+                .collect();
             if mode == Mode::Old {
                 history.extend(base);
             }
@@ -399,7 +518,8 @@ impl Scene {
     fn said_in(&self, number: u64, slot: u16, tenant: u32) -> Option<(GameTime, Pose)> {
         let datagram = self.sent.get(number as usize)?;
         let mut told = datagram.enters.iter().chain(&datagram.poses);
-        told.find(|told| (told.0, told.1) == (slot, tenant)).map(|told| (datagram.stamp, told.2))
+        told.find(|told| (told.0, told.1) == (slot, tenant))
+            .map(|told| (datagram.stamp, told.2))
     }
 
     /// What is under way arrives in any order, or later.
@@ -418,14 +538,22 @@ impl Scene {
     fn receive(&mut self, datagram: &Datagram) {
         let (number, stamp) = (datagram.number, datagram.stamp.whole_millis());
         for (slot, tenant, pose) in &datagram.enters {
-            let newcomer = Known { tenant: *tenant, format: format_of(*slot), kept: Kept::new(number) };
+            let newcomer = Known {
+                tenant: *tenant,
+                format: format_of(*slot),
+                kept: Kept::new(number),
+            };
             let known = self.receiver.entry(*slot).or_insert(newcomer);
             if *tenant > known.tenant {
                 known.tenant = *tenant;
                 known.kept.restart(number);
             }
             if *tenant == known.tenant {
-                known.kept.note(Entry { number, stamp, pose: *pose });
+                known.kept.note(Entry {
+                    number,
+                    stamp,
+                    pose: *pose,
+                });
             }
         }
         // What could not be read counts as known at the other end until that has heard of it.
@@ -439,18 +567,35 @@ impl Scene {
         let end = read_section(&datagram.section, number, stamp, &self.receiver, &mut poses);
         for (slot, pose) in poses {
             let known = self.receiver.get_mut(&slot).expect("a known slot");
-            let (_, tenant, sent) = datagram.poses.iter().find(|sent| sent.0 == slot).expect("it was sent");
-            assert_eq!((*sent, *tenant), (pose, known.tenant), "datagram {number}, slot {slot}");
-            known.kept.note(Entry { number, stamp, pose });
+            let (_, tenant, sent) = datagram
+                .poses
+                .iter()
+                .find(|sent| sent.0 == slot)
+                .expect("it was sent");
+            assert_eq!(
+                (*sent, *tenant),
+                (pose, known.tenant),
+                "datagram {number}, slot {slot}"
+            );
+            known.kept.note(Entry {
+                number,
+                stamp,
+                pose,
+            });
             self.told += 1;
         }
         match end {
             Ok(acked) => {
-                if self.lost_track.is_some_and(|lost| acked.is_none_or(|acked| acked.window_floor() > lost)) {
+                if self
+                    .lost_track
+                    .is_some_and(|lost| acked.is_none_or(|acked| acked.window_floor() > lost))
+                {
                     self.lost_track = None;
                 }
                 if let Some(acked) = acked.filter(|_| self.rng.bool()) {
-                    self.receiver.values_mut().for_each(|known| known.kept.prune(&acked));
+                    self.receiver
+                        .values_mut()
+                        .for_each(|known| known.kept.prune(&acked));
                 }
             }
             Err(SectionError::LostTrack { .. }) if self.may_lose_track => {
@@ -470,20 +615,39 @@ impl Scene {
         if let Some(lost) = self.lost_track {
             self.floor = self.floor.max(lost + 1);
         }
-        let Some(latest) = self.received.last().copied() else { return };
-        let known: Vec<u64> = self.received.range(latest.saturating_sub(32)..).copied().collect();
+        let Some(latest) = self.received.last().copied() else {
+            return;
+        };
+        let known: Vec<u64> = self
+            .received
+            .range(latest.saturating_sub(32)..)
+            .copied()
+            .collect();
         for number in known {
             if !self.acked.insert(number) {
                 continue;
             }
-            let Datagram { enters, leaves, poses, .. } = self.sent[number as usize].clone();
+            let Datagram {
+                enters,
+                leaves,
+                poses,
+                ..
+            } = self.sent[number as usize].clone();
             for (slot, tenant, _) in enters.iter().chain(&poses) {
-                if let Some(told) = self.sender.get_mut(slot).filter(|told| told.tenant == *tenant) {
+                if let Some(told) = self
+                    .sender
+                    .get_mut(slot)
+                    .filter(|told| told.tenant == *tenant)
+                {
                     told.acked = told.acked.max(Some(number));
                 }
             }
             for (slot, tenant) in leaves {
-                if self.sender.get(&slot).is_some_and(|told| told.tenant == tenant) {
+                if self
+                    .sender
+                    .get(&slot)
+                    .is_some_and(|told| told.tenant == tenant)
+                {
                     self.sender.remove(&slot);
                 }
             }
@@ -491,11 +655,23 @@ impl Scene {
     }
 }
 
-/// A slot's kind of object stays the same, so that whoever was told late of a new tenant can read of the old.
+/// A slot's kind of object stays the same, so that whoever was told late of a new tenant can read
+/// of the old.
 fn format_of(slot: u16) -> PoseFormat {
-    let turn = [Turning::Yaw { bits: 8 }, Turning::Free { bits: 9 }, Turning::Fixed][usize::from(slot) % 3];
+    let turn = [
+        Turning::Yaw { bits: 8 },
+        Turning::Free { bits: 9 },
+        Turning::Fixed,
+    ][usize::from(slot) % 3];
     let moves = !slot.is_multiple_of(3) && slot.is_multiple_of(2);
-    PoseFormat { per_metre: 100, turn, motion: moves.then_some(MotionFormat { linear: 128, angular: 64 }) }
+    PoseFormat {
+        per_metre: 100,
+        turn,
+        motion: moves.then_some(MotionFormat {
+            linear: 128,
+            angular: 64,
+        }),
+    }
 }
 
 impl AckedSet {

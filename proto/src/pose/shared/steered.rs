@@ -1,47 +1,56 @@
 //! What walks or drives: a heading that is steered, and a place that follows from it.
 //!
 //! # Bits
-//! `age` is the time between the base's stamp and the section's in milliseconds; `n` the steps of 50 ms that it is nearest
-//! to, floor((age + 25) / 50), at least 1, at most 64; row n of a table is the last one from n = 8 on. Words as in [`super`].
+//! `age` is the time between the base's stamp and the section's in milliseconds; `n` the steps of
+//! 50 ms that it is nearest to, floor((age + 25) / 50), at least 1, at most 64; row n of a table is
+//! the last one from n = 8 on. Words as in [`super`].
 //!
-//! 1. What differs from the base, one of 9 by the weights `MOVING`, or by `RESTING` if the base has no speed: below 8, the sum of
-//!    1, the speed does; 2, the flag does; 4, z does. 8: nothing at all, and that is all.
+//! 1. What differs from the base, one of 9 by the weights `MOVING`, or by `RESTING` if the base has
+//!    no speed: below 8, the sum of 1, the speed does; 2, the flag does; 4, z does. 8: nothing at
+//!    all, and that is all.
 //! 2. If the speed does: the new one, a number by the weights `SPEEDS`.
-//! 3. If n is at most 16: yaw minus the base's, the shorter way (-half a turn to less than half), in steps of a turn. It is
-//!    one of -r ..= r or, as the last symbol, r + 1: none of the others; r is an eighth of a turn. Symbol t is `spread` by row n of
-//!    `turn`, floor 2, reserve row n of `turn_beyond`, with its edge at (2 t - 1) 2^(12 - bits) sixteenths of an entry.
+//! 3. If n is at most 16: yaw minus the base's, the shorter way (-half a turn to less than half),
+//!    in steps of a turn. It is one of -r ..= r or, as the last symbol, r + 1: none of the others;
+//!    r is an eighth of a turn. Symbol t is `spread` by row n of `turn`, floor 2, reserve row n of
+//!    `turn_beyond`, with its edge at (2 t - 1) 2^(12 - bits) sixteenths of an entry.
 //! 4. If n is more, or it was none of the others: the yaw, raw.
 //! 5. x and y, as below; the one first that lies more across the way.
 //! 6. If z differs: z minus the base's, a number.
 //!
-//! `Spread`: for symbols low ..= high, by a row of a table, a floor and a reserve. parts = 2^15 - floor (high - low) - reserve; symbol
-//! i begins at floor (i - low) + ((parts B(edge of i)) >> 15), the lowest one at 0. B(e) is 2^14 + D(e), or 2^14 - D(-e) if e
-//! is below zero; D is linear between the entries of the row, which are 16 apart: with i = e >> 4, D = row(i) + (((row(i + 1) - row(i))
-//! (e & 15)) >> 4), and 2^14 from the last entry on.
+//! `Spread`: for symbols low ..= high, by a row of a table, a floor and a reserve. parts = 2^15 -
+//! floor (high - low) - reserve; symbol i begins at floor (i - low) + ((parts B(edge of i)) >> 15),
+//! the lowest one at 0. B(e) is 2^14 + D(e), or 2^14 - D(-e) if e is below zero; D is linear
+//! between the entries of the row, which are 16 apart: with i = e >> 4, D = row(i) + (((row(i + 1)
+//! - row(i)) (e & 15)) >> 4), and 2^14 from the last entry on.
 //!
 //! # Where an object is expected
-//! It goes at the new speed (at none if the base has none), and turns evenly from the base's yaw to the new one: first turning, then
-//! going, in each of k = min(n, 8) parts of its way. All in whole numbers: division truncates towards zero, `>>` rounds down;
-//! an age counts as 3,200 ms at most; an angle is a 4,096th of a turn, its sine and cosine 1/2^14, rounded. Units below are
-//! 1/256 of the grid's.
-//! - length = 256 speed age / 1000. For part i of k: angle = base's + ((((turn 2^12) / k) i) >> 12), for k = 1 the new yaw.
-//!   ahead = the sum of the parts' (cos, sin), divided by k; mean = 256 place + ((length ahead) >> 14), each of x and y.
-//! - The first coordinate is x, or y if |ahead x| > |ahead y|. near = |ahead| of the first, far = |ahead| of the second, at least 1;
-//!   ratio = 256 near / far. R = 5461, what rounding is worth.
-//! - square = (|length| / n)^2 >> 8; column = min(3, 4 |turn| / (114 n)), |turn| as an angle; open = `lateral`(row n, column), times n^3
-//!   and divided by 8^3 if n > 8, plus ((55195133 >> (2 bits)) (n^2 + 1)) / 2;
-//!   across = (min((square open) >> 16, 2^40) ((far far) >> 14)) >> 14; known = 256 across / (across + 2 R).
+//! It goes at the new speed (at none if the base has none), and turns evenly from the base's yaw to
+//! the new one: first turning, then going, in each of k = min(n, 8) parts of its way. All in whole
+//! numbers: division truncates towards zero, `>>` rounds down; an age counts as 3,200 ms at most;
+//! an angle is a 4,096th of a turn, its sine and cosine 1/2^14, rounded. Units below are 1/256 of
+//! the grid's.
+//! - length = 256 speed age / 1000. For part i of k: angle = base's + ((((turn 2^12) / k) i) >>
+//!   12), for k = 1 the new yaw. ahead = the sum of the parts' (cos, sin), divided by k; mean = 256
+//!   place + ((length ahead) >> 14), each of x and y.
+//! - The first coordinate is x, or y if |ahead x| > |ahead y|. near = |ahead| of the first, far =
+//!   |ahead| of the second, at least 1; ratio = 256 near / far. R = 5461, what rounding is worth.
+//! - square = (|length| / n)^2 >> 8; column = min(3, 4 |turn| / (114 n)), |turn| as an angle; open
+//!   = `lateral`(row n, column), times n^3 and divided by 8^3 if n > 8, plus ((55195133 >> (2
+//!   bits)) (n^2 + 1)) / 2; across = (min((square open) >> 16, 2^40) ((far far) >> 14)) >> 14;
+//!   known = 256 across / (across + 2 R).
 //! - faster = |new speed - base's| 128 age / 1000; common = R + faster^2.
 //! - deviation of the first = root of common + across. It is coded relative to its mean.
-//! - deviation of the second = root of common + ((square `along`(row n)) >> 16) + ((((known ratio) >> 8) ratio 2 R) >> 16).
-//!   It is coded relative to its mean + ((off slope) >> 8), where off = 256 first - first's mean, within 2^32, and slope = (known ratio)
-//!   >> 8, below zero if ahead x and ahead y are both below zero or both not.
+//! - deviation of the second = root of common + ((square `along`(row n)) >> 16) + ((((known ratio)
+//!   >> 8) ratio 2 R) >> 16). It is coded relative to its mean + ((off slope) >> 8), where off =
+//!   256 first - first's mean, within 2^32, and slope = (known ratio) >> 8, below zero if ahead x
+//!   and ahead y are both below zero or both not.
 //!
-//! A coordinate, by its mean, its deviation and row n of `first` or `second`: centre = (mean + 128) >> 8; s = 0, or the length in
-//! bits of deviation >> 11; half = (1 << s) >> 1. It is one of 97 buckets of 2^s units, -48 ..= 48, or 49, which says that it is
-//! none of them: `spread` by the row, floor 2, reserve 16, with the edge of bucket b at ((256 (centre + (b << s) - half) -
-//! 128 - mean) (2^23 / deviation)) >> 16. Then how far it lies above the bucket's lowest, centre + (b << s) - half, raw s; for 49
-//! what it lies above the centre, a number.
+//! A coordinate, by its mean, its deviation and row n of `first` or `second`: centre = (mean + 128)
+//! >> 8; s = 0, or the length in bits of deviation >> 11; half = (1 << s) >> 1. It is one of 97
+//! buckets of 2^s units, -48 ..= 48, or 49, which says that it is none of them: `spread` by the
+//! row, floor 2, reserve 16, with the edge of bucket b at ((256 (centre + (b << s) - half) - 128 -
+//! mean) (2^23 / deviation)) >> 16. Then how far it lies above the bucket's lowest, centre + (b <<
+//! s) - half, raw s; for 49 what it lies above the centre, a number.
 
 use super::symbols::{Symbols, TOTAL};
 use super::tables::{self, TABLES, Tables};
@@ -75,7 +84,14 @@ pub(super) fn wire<S: Symbols>(
     symbols: &mut S,
 ) -> Result<(), WireError> {
     let mut change = change_of(base, pose);
-    symbols.one_of(&mut change, if base.speed == 0 { &tables::RESTING } else { &tables::MOVING });
+    symbols.one_of(
+        &mut change,
+        if base.speed == 0 {
+            &tables::RESTING
+        } else {
+            &tables::MOVING
+        },
+    );
     if S::READS {
         *pose = *base;
         pose.flag ^= change < 8 && change & 2 != 0;
@@ -87,7 +103,14 @@ pub(super) fn wire<S: Symbols>(
         wire_speed(&mut pose.speed, symbols)?;
     }
     let steps = steps_of(age_ms);
-    wire_yaw(&TABLES, bits, base.turn[0], steps, &mut pose.turn[0], symbols);
+    wire_yaw(
+        &TABLES,
+        bits,
+        base.turn[0],
+        steps,
+        &mut pose.turn[0],
+        symbols,
+    );
     let way = Way::new(&TABLES, bits, base, pose, age_ms.min(MOST_STEPS * STEP_MS));
     way.wire(&TABLES, &mut pose.at, symbols);
     if change & 4 != 0 {
@@ -120,7 +143,14 @@ pub(super) fn turned(bits: u32, from: u16, to: u16) -> i32 {
     ((i32::from(to) - i32::from(from) + full / 2) & (full - 1)) - full / 2
 }
 
-fn wire_yaw<S: Symbols>(tables: &Tables, bits: u32, base: u16, steps: u64, yaw: &mut u16, symbols: &mut S) {
+fn wire_yaw<S: Symbols>(
+    tables: &Tables,
+    bits: u32,
+    base: u16,
+    steps: u64,
+    yaw: &mut u16,
+    symbols: &mut S,
+) {
     if steps <= TURN_STEPS {
         let table = &tables.turn[row(steps)];
         let reach = (1 << bits) / 8;
@@ -129,8 +159,9 @@ fn wire_yaw<S: Symbols>(tables: &Tables, bits: u32, base: u16, steps: u64, yaw: 
         let by = turned(bits, base, *yaw);
         let mut turn = if by.abs() <= reach { by } else { reach + 1 };
         let parts = TOTAL - FLOOR * (2 * reach as u32 + 1) - tables.turn_beyond[row(steps)];
-        symbols
-            .pick(&mut turn, -reach, reach + 1, |turn| share(table, edge(turn), parts, FLOOR * (turn + reach) as u32));
+        symbols.pick(&mut turn, -reach, reach + 1, |turn| {
+            share(table, edge(turn), parts, FLOOR * (turn + reach) as u32)
+        });
         if turn <= reach {
             *yaw = ((i32::from(base) + turn) & ((1 << bits) - 1)) as u16;
             return;
@@ -139,7 +170,8 @@ fn wire_yaw<S: Symbols>(tables: &Tables, bits: u32, base: u16, steps: u64, yaw: 
     symbols.raw16(yaw, bits);
 }
 
-/// Where a symbol begins: its part of `parts`, by the distribution at `position` (in 1/16 of a table's step), above `least`.
+/// Where a symbol begins: its part of `parts`, by the distribution at `position` (in 1/16 of a
+/// table's step), above `least`.
 fn share<const N: usize>(table: &[u16; N], position: i64, parts: u32, least: u32) -> u32 {
     let distance = position.unsigned_abs();
     let (index, rest) = ((distance >> 4) as usize, (distance & 15) as u32);
@@ -148,7 +180,11 @@ fn share<const N: usize>(table: &[u16; N], position: i64, parts: u32, least: u32
     } else {
         u32::from(table[index]) + ((u32::from(table[index + 1] - table[index]) * rest) >> 4)
     };
-    let below = if position < 0 { (1 << 14) - half } else { (1 << 14) + half };
+    let below = if position < 0 {
+        (1 << 14) - half
+    } else {
+        (1 << 14) + half
+    };
     least + ((parts * below) >> 15)
 }
 
@@ -170,18 +206,27 @@ pub(super) struct Way {
 impl Way {
     pub(super) fn new(tables: &Tables, bits: u32, base: &Pose, pose: &Pose, age_ms: u64) -> Self {
         let steps = steps_of(age_ms);
-        let speed = if base.speed == 0 { 0 } else { i64::from(pose.speed) };
+        let speed = if base.speed == 0 {
+            0
+        } else {
+            i64::from(pose.speed)
+        };
         let length = speed * 256 * age_ms as i64 / 1_000;
         let turn = turned(bits, base.turn[0], pose.turn[0]);
         let ahead = ahead(bits, base.turn[0], turn, steps);
-        let mean =
-            [0, 1].map(|axis| i64::from(base.at[axis]) * 256 + ((length * i64::from(ahead[axis])) >> sine::BITS));
+        let mean = [0, 1].map(|axis| {
+            i64::from(base.at[axis]) * 256 + ((length * i64::from(ahead[axis])) >> sine::BITS)
+        });
 
         // Across the way is at a right angle to it: x is more across the more the way goes along y.
         let along = ahead.map(i32::unsigned_abs);
         let first = usize::from(along[0] > along[1]);
         let (far, near) = (along[1 - first].max(1), along[first]);
-        let sign = if (ahead[0] < 0) == (ahead[1] < 0) { -1 } else { 1 };
+        let sign = if (ahead[0] < 0) == (ahead[1] < 0) {
+            -1
+        } else {
+            1
+        };
         let ratio = u64::from(near * 256 / far);
 
         let per_step = length.unsigned_abs() as u32 / steps as u32;
@@ -206,9 +251,21 @@ impl Way {
     fn wire<S: Symbols>(&self, tables: &Tables, at: &mut [i32; 3], symbols: &mut S) {
         let (first, second) = (self.first, 1 - self.first);
         let mean = self.mean[first];
-        wire_near(&mut at[first], mean, self.deviation, &tables.first[self.row], symbols);
+        wire_near(
+            &mut at[first],
+            mean,
+            self.deviation,
+            &tables.first[self.row],
+            symbols,
+        );
         let mean = self.second_mean(at[first]);
-        wire_near(&mut at[second], mean, self.second_deviation, &tables.second[self.row], symbols);
+        wire_near(
+            &mut at[second],
+            mean,
+            self.second_deviation,
+            &tables.second[self.row],
+            symbols,
+        );
     }
 
     /// Where the second coordinate is expected when the first is known.
@@ -225,12 +282,16 @@ impl Tables {
         (by * COLUMNS / (steps as usize * WIDEST_TURN)).min(COLUMNS - 1)
     }
 
-    /// The variance of what lies open across a way of so many steps that turned by so much, a step's length squared, in
-    /// 1/2^24.
+    /// The variance of what lies open across a way of so many steps that turned by so much, a
+    /// step's length squared, in 1/2^24.
     pub(super) fn open(&self, bits: u32, steps: u64, turn: i32) -> u64 {
         let walked = u64::from(self.lateral[row(steps)][Self::column(bits, steps, turn)]);
         // Beyond the rows it grows with the third power of the time, as it does there.
-        let walked = if steps > ROWS as u64 { walked * steps.pow(3) / (ROWS as u64).pow(3) } else { walked };
+        let walked = if steps > ROWS as u64 {
+            walked * steps.pow(3) / (ROWS as u64).pow(3)
+        } else {
+            walked
+        };
         walked + yaw_rounding(bits) * (steps * steps + 1) / 2
     }
 }
@@ -265,7 +326,13 @@ fn ahead(bits: u32, base: u16, turn: i32, steps: u64) -> [i32; 2] {
 }
 
 /// A coordinate that is expected at `mean`, in 1/256 unit.
-fn wire_near<S: Symbols>(at: &mut i32, mean: i64, deviation: u32, shape: &[u16; 49], symbols: &mut S) {
+fn wire_near<S: Symbols>(
+    at: &mut i32,
+    mean: i64,
+    deviation: u32,
+    shape: &[u16; 49],
+    symbols: &mut S,
+) {
     let centre = ((mean + 128) >> 8) as i32;
     let shift = (deviation >> 11).checked_ilog2().map_or(0, |log| log + 1);
     let half = (1 << shift) >> 1;
@@ -277,7 +344,8 @@ fn wire_near<S: Symbols>(at: &mut i32, mean: i64, deviation: u32, shape: &[u16; 
     // A shape's step is an eighth of a deviation; positions are in 1/16 of it.
     let scale = i64::from((128 << 16) / deviation);
     let edge = |bucket: i32| {
-        let lowest = (i64::from(centre) + (i64::from(bucket) << shift) - i64::from(half)) * 256 - 128;
+        let lowest =
+            (i64::from(centre) + (i64::from(bucket) << shift) - i64::from(half)) * 256 - 128;
         ((lowest - mean) * scale) >> 16
     };
     let parts = TOTAL - FLOOR * (2 * REACH as u32 + 1) - BEYOND;

@@ -1,7 +1,8 @@
-//! Symbols in and out: one description of a pose serves the server's cache and the client's decoder.
+//! Symbols in and out: one description of a pose serves the server's cache and the client's
+//! decoder.
 //!
-//! Each symbol takes a part of 0 .. 2^15. Invariant: a [`Coded`] holds at most [`MAX_SYMBOLS`], which the longest
-//! description (far from its base, turned, in motion: 35) does not reach.
+//! Each symbol takes a part of 0 .. 2^15. Invariant: a [`Coded`] holds at most [`MAX_SYMBOLS`],
+//! which the longest description (far from its base, turned, in motion: 35) does not reach.
 
 use crate::entropy::{Decoder, Encoder};
 
@@ -24,7 +25,11 @@ pub struct Coded {
 
 impl Default for Coded {
     fn default() -> Self {
-        Self { symbols: [(0, 0); MAX_SYMBOLS], count: 0, cost: 0 }
+        Self {
+            symbols: [(0, 0); MAX_SYMBOLS],
+            count: 0,
+            cost: 0,
+        }
     }
 }
 
@@ -59,7 +64,8 @@ pub(crate) trait Symbols: Sized {
     /// Whether it gives them.
     const READS: bool;
 
-    /// One of `low ..= high`; `start` says where each but the lowest begins, rising strictly. The lowest begins at 0.
+    /// One of `low ..= high`; `start` says where each but the lowest begins, rising strictly. The
+    /// lowest begins at 0.
     fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32);
 
     /// The lowest `bits`, 0 to 15; all values weigh the same.
@@ -75,7 +81,9 @@ pub(crate) trait Symbols: Sized {
     /// One of a table: where each begins.
     fn one_of<const N: usize>(&mut self, index: &mut u32, starts: &[u16; N]) {
         let mut wide = *index as i32;
-        self.pick(&mut wide, 0, N as i32 - 1, |index| starts[index as usize].into());
+        self.pick(&mut wide, 0, N as i32 - 1, |index| {
+            starts[index as usize].into()
+        });
         *index = wide as u32;
     }
 
@@ -98,7 +106,11 @@ pub(crate) trait Symbols: Sized {
         let mut bits = u32::from(*value < 0) << below | u32::from(magnitude) & ((1 << below) - 1);
         self.raw(&mut bits, class);
         let magnitude = (1 << below | bits & ((1 << below) - 1)) as i16;
-        *value = if bits >> below == 1 { -magnitude } else { magnitude };
+        *value = if bits >> below == 1 {
+            -magnitude
+        } else {
+            magnitude
+        };
     }
 
     /// A whole number whose length in bits has this table.
@@ -113,7 +125,10 @@ pub(crate) trait Symbols: Sized {
         let below = class - 1;
         let mut negative = u32::from(*value < 0);
         self.raw(&mut negative, 1);
-        let (mut low, mut high) = (magnitude & 0x7fff & ((1 << below) - 1), (magnitude & ((1 << below) - 1)) >> 15);
+        let (mut low, mut high) = (
+            magnitude & 0x7fff & ((1 << below) - 1),
+            (magnitude & ((1 << below) - 1)) >> 15,
+        );
         if below > 15 {
             self.raw(&mut high, below - 15);
         }
@@ -156,9 +171,16 @@ impl Symbols for Coded {
 
     #[inline]
     fn pick(&mut self, index: &mut i32, low: i32, high: i32, start: impl Fn(i32) -> u32) {
-        debug_assert!((low..=high).contains(index), "{index} is not within {low} to {high}");
+        debug_assert!(
+            (low..=high).contains(index),
+            "{index} is not within {low} to {high}"
+        );
         let begin = if *index == low { 0 } else { start(*index) };
-        let end = if *index == high { TOTAL } else { start(*index + 1) };
+        let end = if *index == high {
+            TOTAL
+        } else {
+            start(*index + 1)
+        };
         self.push(begin, end - begin);
     }
 
@@ -175,10 +197,18 @@ impl Symbols for Decoder<'_> {
         let (mut first, mut last) = (low, high);
         while first < last {
             let middle = first + (last - first + 1) / 2;
-            if start(middle) <= slot { first = middle } else { last = middle - 1 }
+            if start(middle) <= slot {
+                first = middle
+            } else {
+                last = middle - 1
+            }
         }
         let begin = if first == low { 0 } else { start(first) };
-        let end = if first == high { TOTAL } else { start(first + 1) };
+        let end = if first == high {
+            TOTAL
+        } else {
+            start(first + 1)
+        };
         self.consume(begin, end - begin);
         *index = first;
     }

@@ -29,20 +29,41 @@ fn the_cost_is_what_the_coder_takes() {
         let format = any_format(&mut rng);
         let base = any_pose(&mut rng, format);
         let pose = nearby(&mut rng, format, &base);
-        let coded = code(&format, Some((GameTime::ZERO, &base)), GameTime::from_millis(50), &pose);
+        let coded = code(
+            &format,
+            Some((GameTime::ZERO, &base)),
+            GameTime::from_millis(50),
+            &pose,
+        );
         cost += coded.bits_x256();
         coded.write(&mut encoder);
     }
     encoder.finish();
     let (written, said) = (8.0 * bytes.len() as f64, f64::from(cost) / 256.0);
-    assert!((written / said - 1.0).abs() < 0.005, "{written} bits written, {said} said");
+    assert!(
+        (written / said - 1.0).abs() < 0.005,
+        "{written} bits written, {said} said"
+    );
 }
 
 #[test]
 fn what_stands_still_costs_a_bit() {
-    for format in [walker(8), PoseFormat { per_metre: 512, turn: Turning::Free { bits: 9 }, motion: None }] {
+    for format in [
+        walker(8),
+        PoseFormat {
+            per_metre: 512,
+            turn: Turning::Free { bits: 9 },
+            motion: None,
+        },
+    ] {
         let pose = format.pose(Position::on_ground(50.0, 60.0), 1.0, 0.0);
-        let bits = code(&format, Some((GameTime::ZERO, &pose)), GameTime::from_millis(5_000), &pose).bits();
+        let bits = code(
+            &format,
+            Some((GameTime::ZERO, &pose)),
+            GameTime::from_millis(5_000),
+            &pose,
+        )
+        .bits();
         assert!(bits <= 2, "{bits} bits, {format:?}");
     }
 }
@@ -81,7 +102,9 @@ fn whatever_the_decoder_holds_a_pose_or_an_error_comes_out() {
         let format = any_format(&mut rng);
         let base = any_pose(&mut rng, format);
         let base = rng.bool().then_some((GameTime::ZERO, &base));
-        let bytes: Vec<u8> = (0..rng.usize(..60)).map(|_| if rng.bool() { rng.u8(..) } else { 0xff }).collect();
+        let bytes: Vec<u8> = (0..rng.usize(..60))
+            .map(|_| if rng.bool() { rng.u8(..) } else { 0xff })
+            .collect();
         let stamp = GameTime::from_millis(rng.u64(..1 << 40) >> rng.u8(..40));
         if let Ok(pose) = read(format, base, stamp, &mut Decoder::new(&bytes)) {
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
@@ -90,7 +113,13 @@ fn whatever_the_decoder_holds_a_pose_or_an_error_comes_out() {
     }
 }
 
-fn check(format: PoseFormat, base: Option<(GameTime, &Pose)>, stamp: GameTime, pose: &Pose, seed: u64) {
+fn check(
+    format: PoseFormat,
+    base: Option<(GameTime, &Pose)>,
+    stamp: GameTime,
+    pose: &Pose,
+    seed: u64,
+) {
     let coded = code(&format, base, stamp, pose);
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes);
@@ -98,13 +127,19 @@ fn check(format: PoseFormat, base: Option<(GameTime, &Pose)>, stamp: GameTime, p
     encoder.finish();
     let mut decoder = Decoder::new(&bytes);
     let read = read(format, base, stamp, &mut decoder);
-    assert_eq!(read.as_ref(), Ok(pose), "seed {seed}: {format:?}, base {base:?}");
+    assert_eq!(
+        read.as_ref(),
+        Ok(pose),
+        "seed {seed}: {format:?}, base {base:?}"
+    );
     assert_eq!(decoder.finish(), Ok(()), "seed {seed}");
 }
 
 fn nearby(rng: &mut fastrand::Rng, format: PoseFormat, base: &Pose) -> Pose {
     let mut pose = *base;
-    pose.at = pose.at.map(|at| (at + rng.i32(-60..60)).clamp(-MAX_AT, MAX_AT));
+    pose.at = pose
+        .at
+        .map(|at| (at + rng.i32(-60..60)).clamp(-MAX_AT, MAX_AT));
     if rng.bool() {
         pose.turn = any_pose(rng, format).turn;
     }
@@ -115,12 +150,24 @@ fn nearby(rng: &mut fastrand::Rng, format: PoseFormat, base: &Pose) -> Pose {
 fn any_format(rng: &mut fastrand::Rng) -> PoseFormat {
     let turn = match rng.u8(..4) {
         0 => Turning::Fixed,
-        1 => Turning::Free { bits: rng.u8(5..=15) },
-        _ => Turning::Yaw { bits: rng.u8(4..=12) },
+        1 => Turning::Free {
+            bits: rng.u8(5..=15),
+        },
+        _ => Turning::Yaw {
+            bits: rng.u8(4..=12),
+        },
     };
-    PoseFormat { per_metre: rng.u16(1..=4_096), turn, motion: None }
+    PoseFormat {
+        per_metre: rng.u16(1..=4_096),
+        turn,
+        motion: None,
+    }
 }
 
 fn walker(bits: u8) -> PoseFormat {
-    PoseFormat { per_metre: 100, turn: Turning::Yaw { bits }, motion: None }
+    PoseFormat {
+        per_metre: 100,
+        turn: Turning::Yaw { bits },
+        motion: None,
+    }
 }

@@ -1,8 +1,8 @@
 //! The walk that the tables are made from, and the tables that it gives.
 //!
-//! A walker of 4 m/s turns by a random angle of at most 10 degrees, evenly, then goes for 50 ms; its poses have 100 units a
-//! metre and a yaw of 8 bits. What is computed here is the same on every machine: the sines are a series, and the dice are
-//! seeded.
+//! A walker of 4 m/s turns by a random angle of at most 10 degrees, evenly, then goes for 50 ms;
+//! its poses have 100 units a metre and a yaw of 8 bits. What is computed here is the same on every
+//! machine: the sines are a series, and the dice are seeded.
 
 use super::steered::{COLUMNS, ROWS, STEP_MS, Way, turned};
 use super::tables::{TABLES, Tables};
@@ -10,7 +10,11 @@ use super::{Pose, PoseFormat, Turning, code};
 use crate::space::Position;
 use crate::time::GameTime;
 
-pub(crate) const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
+pub(crate) const FORMAT: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
 const BITS: u32 = 8;
 const WALKS: u64 = 400;
 const STEPS: usize = 400;
@@ -27,7 +31,11 @@ pub(crate) struct Walk {
 impl Walk {
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        Self { place: [rng.f64() * 200.0 + 100.0, rng.f64() * 200.0 + 100.0], heading: rng.f64(), rng }
+        Self {
+            place: [rng.f64() * 200.0 + 100.0, rng.f64() * 200.0 + 100.0],
+            heading: rng.f64(),
+            rng,
+        }
     }
 
     /// The next step: the pose, and the place in grid units before it was rounded.
@@ -38,7 +46,10 @@ impl Walk {
         self.place[1] += step_m * sine(self.heading);
         let position = Position::on_ground(self.place[0] as f32, self.place[1] as f32);
         let radians = self.heading * std::f64::consts::TAU;
-        (FORMAT.pose(position, radians as f32, 4.0), self.place.map(|metres| metres * 100.0))
+        (
+            FORMAT.pose(position, radians as f32, 4.0),
+            self.place.map(|metres| metres * 100.0),
+        )
     }
 }
 
@@ -69,7 +80,8 @@ fn pairs(steps: usize) -> impl Iterator<Item = (Pose, Pose, [f64; 2])> {
     })
 }
 
-/// The distribution of magnitudes on a grid of `N` points: the share of those at or below each, half of 2^15 for all.
+/// The distribution of magnitudes on a grid of `N` points: the share of those at or below each,
+/// half of 2^15 for all.
 fn distribution<const N: usize>(magnitudes: &mut [f64]) -> [u16; N] {
     magnitudes.sort_unstable_by(f64::total_cmp);
     std::array::from_fn(|point| {
@@ -86,11 +98,18 @@ fn distribution<const N: usize>(magnitudes: &mut [f64]) -> [u16; N] {
 
 fn turns(tables: &mut Tables) {
     for steps in 1..=ROWS {
-        // What a yaw's rounding hides is spread evenly; units are half steps of a turn, as in the table.
+        // What a yaw's rounding hides is spread evenly; units are half steps of a turn, as in the
+        // table.
         let mut spread = fastrand::Rng::with_seed(steps as u64);
-        let turns = pairs(steps).map(|(base, pose, _)| f64::from(turned(BITS, base.turn[0], pose.turn[0])));
-        let mut magnitudes: Vec<f64> = turns.map(|turn| (turn + spread.f64() - 0.5).abs() * 2.0).collect();
-        let beyond = magnitudes.iter().filter(|magnitude| **magnitude > 65.0).count();
+        let turns =
+            pairs(steps).map(|(base, pose, _)| f64::from(turned(BITS, base.turn[0], pose.turn[0])));
+        let mut magnitudes: Vec<f64> = turns
+            .map(|turn| (turn + spread.f64() - 0.5).abs() * 2.0)
+            .collect();
+        let beyond = magnitudes
+            .iter()
+            .filter(|magnitude| **magnitude > 65.0)
+            .count();
         tables.turn_beyond[steps - 1] = ((beyond << 15) / magnitudes.len()).max(16) as u32;
         magnitudes.retain(|magnitude| *magnitude <= 65.0);
         tables.turn[steps - 1] = distribution(&mut magnitudes);
@@ -108,7 +127,8 @@ fn spreads(tables: &mut Tables) {
             let off = [0, 1].map(|axis| place[axis] - way.mean[axis] as f64 / 256.0);
             let ahead = [0, 1].map(|axis| way.mean[axis] as f64 / 256.0 - f64::from(base.at[axis]));
             let length = ahead[0].hypot(ahead[1]);
-            let column = Tables::column(BITS, steps as u64, turned(BITS, base.turn[0], pose.turn[0]));
+            let column =
+                Tables::column(BITS, steps as u64, turned(BITS, base.turn[0], pose.turn[0]));
             across[column] += ((off[1] * ahead[0] - off[0] * ahead[1]) / length).powi(2);
             along += ((off[0] * ahead[0] + off[1] * ahead[1]) / length).powi(2);
             count[column] += 1.0;
@@ -117,11 +137,19 @@ fn spreads(tables: &mut Tables) {
         let rounding = super::steered::yaw_rounding(BITS) * (steps * steps + 1) as u64 / 2;
         tables.along[steps - 1] = net(along / count.iter().sum::<f64>()).max(0.0) as u32;
         for column in 0..COLUMNS {
-            let variance = if count[column] > 0.0 { net(across[column] / count[column]) } else { 0.0 };
+            let variance = if count[column] > 0.0 {
+                net(across[column] / count[column])
+            } else {
+                0.0
+            };
             tables.lateral[steps - 1][column] = (variance - rounding as f64).max(0.0) as u32;
         }
         // What was hardly ever seen is as what was seen last.
-        let seen = count.iter().take_while(|count| **count >= 100.0).count().max(1);
+        let seen = count
+            .iter()
+            .take_while(|count| **count >= 100.0)
+            .count()
+            .max(1);
         let last = tables.lateral[steps - 1][seen - 1];
         tables.lateral[steps - 1][seen..].fill(last);
     }
@@ -174,7 +202,15 @@ fn a_steered_walker_takes_less_than_nine_bits() {
             let all: Vec<Pose> = (0..200).map(|_| walk.step().0).collect();
             for (base, pose) in all.iter().zip(&all[steps..]) {
                 let stamp = GameTime::from_millis(10_000 + steps as u64 * STEP_MS);
-                sum += u64::from(code(&FORMAT, Some((GameTime::from_millis(10_000), base)), stamp, pose).bits_x256());
+                sum += u64::from(
+                    code(
+                        &FORMAT,
+                        Some((GameTime::from_millis(10_000), base)),
+                        stamp,
+                        pose,
+                    )
+                    .bits_x256(),
+                );
                 count += 1;
             }
         }
@@ -198,7 +234,9 @@ impl Tables {
 
     /// As it stands in `tables.rs`, before rustfmt.
     fn source(&self) -> String {
-        let rows = |name: &str, rows: String| format!("    {name}: {},\n", rows.replace("], [", "],\n        ["));
+        let rows = |name: &str, rows: String| {
+            format!("    {name}: {},\n", rows.replace("], [", "],\n        ["))
+        };
         [
             rows("turn", format!("{:?}", self.turn)),
             rows("turn_beyond", format!("{:?}", self.turn_beyond)),

@@ -34,9 +34,14 @@ primitive!(
     Bits(Vec<u64>),
     |values, coder| {
         values.resize(WIDTHS as usize, 0);
-        values.iter_mut().zip(0..).try_for_each(|(value, width)| coder.bits(value, width))
+        values
+            .iter_mut()
+            .zip(0..)
+            .try_for_each(|(value, width)| coder.bits(value, width))
     },
-    |rng| (0..WIDTHS).map(|width| rng.u64(..).checked_shr(64 - width).unwrap_or(0)).collect()
+    |rng| (0..WIDTHS)
+        .map(|width| rng.u64(..).checked_shr(64 - width).unwrap_or(0))
+        .collect()
 );
 
 primitive!(
@@ -48,15 +53,30 @@ primitive!(
         coder.u32(&mut value.3)?;
         coder.u64(&mut value.4)
     },
-    |rng| (rng.bool(), rng.u8(..), rng.u16(..), rng.u32(..), rng.u64(..))
+    |rng| (
+        rng.bool(),
+        rng.u8(..),
+        rng.u16(..),
+        rng.u32(..),
+        rng.u64(..)
+    )
 );
 
 /// Of one value, of a power of two, of one more than it, and all integers.
-const RANGES: [(i64, i64); 5] = [(5, 5), (-8, 7), (0, 8), (-1_000, 10_000), (i64::MIN, i64::MAX)];
+const RANGES: [(i64, i64); 5] = [
+    (5, 5),
+    (-8, 7),
+    (0, 8),
+    (-1_000, 10_000),
+    (i64::MIN, i64::MAX),
+];
 
 primitive!(
     Bounded([i64; 5]),
-    |values, coder| values.iter_mut().zip(RANGES).try_for_each(|(value, (min, max))| coder.bounded(value, min, max)),
+    |values, coder| values
+        .iter_mut()
+        .zip(RANGES)
+        .try_for_each(|(value, (min, max))| coder.bounded(value, min, max)),
     |rng| RANGES.map(|(min, max)| match rng.u8(..4) {
         0 => min,
         1 => max,
@@ -64,15 +84,25 @@ primitive!(
     })
 );
 
-primitive!(Varint(u64), |value, coder| coder.varint(value), |rng| rng.u64(..) >> rng.u8(..64));
+primitive!(Varint(u64), |value, coder| coder.varint(value), |rng| rng
+    .u64(..)
+    >> rng.u8(..64));
 
-primitive!(SignedVarint(i64), |value, coder| coder.signed_varint(value), |rng| rng.i64(..) >> rng.u8(..64));
+primitive!(
+    SignedVarint(i64),
+    |value, coder| coder.signed_varint(value),
+    |rng| rng.i64(..) >> rng.u8(..64)
+);
 
-primitive!(RawFloat(f32), |value, coder| coder.f32_bits(value), |rng| match rng.u8(..4) {
-    0 => f32::INFINITY,
-    1 => -0.0,
-    _ => (rng.f32() - 0.5) * 1e9,
-});
+primitive!(
+    RawFloat(f32),
+    |value, coder| coder.f32_bits(value),
+    |rng| match rng.u8(..4) {
+        0 => f32::INFINITY,
+        1 => -0.0,
+        _ => (rng.f32() - 0.5) * 1e9,
+    }
+);
 
 primitive!(
     Quantised([f32; 2]),
@@ -80,7 +110,10 @@ primitive!(
         coder.quantised(&mut values[0], -3.0, 7.5, 10.0)?;
         coder.quantised(&mut values[1], 0.0, 1.0, 255.0)
     },
-    |rng| [quantise(rng.f32() * 12.0 - 4.0, -3.0, 7.5, 10.0), quantise(rng.f32() * 1.5, 0.0, 1.0, 255.0)]
+    |rng| [
+        quantise(rng.f32() * 12.0 - 4.0, -3.0, 7.5, 10.0),
+        quantise(rng.f32() * 1.5, 0.0, 1.0, 255.0)
+    ]
 );
 
 impl Default for Orientation {
@@ -105,30 +138,50 @@ impl Example for Orientation {
     }
 }
 
-primitive!(Time(GameTime), |value, coder| coder.time(value, BASE), |rng| {
-    let millis = if rng.bool() { rng.u64(..200_000) } else { rng.u64(..=GameTime::MAX.millis()) };
-    GameTime::from_millis(millis)
-});
+primitive!(
+    Time(GameTime),
+    |value, coder| coder.time(value, BASE),
+    |rng| {
+        let millis = if rng.bool() {
+            rng.u64(..200_000)
+        } else {
+            rng.u64(..=GameTime::MAX.millis())
+        };
+        GameTime::from_millis(millis)
+    }
+);
 
-primitive!(Bytes(Vec<u8>), |value, coder| coder.bytes(value, 200), |rng| {
-    let length = rng.usize(..=200);
-    (0..length).map(|_| rng.u8(..)).collect()
-});
+primitive!(
+    Bytes(Vec<u8>),
+    |value, coder| coder.bytes(value, 200),
+    |rng| {
+        let length = rng.usize(..=200);
+        (0..length).map(|_| rng.u8(..)).collect()
+    }
+);
 
 primitive!(Text(String), |value, coder| coder.text(value, 100), |rng| {
     let length = rng.usize(..=25);
     (0..length).map(|_| rng.char(..)).collect()
 });
 
-primitive!(List(Vec<Alias>), |values, coder| coder.list(values, 30), |rng| {
-    let length = rng.usize(..=30);
-    (0..length).map(|_| Alias::example(rng)).collect()
-});
+primitive!(
+    List(Vec<Alias>),
+    |values, coder| coder.list(values, 30),
+    |rng| {
+        let length = rng.usize(..=30);
+        (0..length).map(|_| Alias::example(rng)).collect()
+    }
+);
 
-primitive!(Maybe(Option<Alias>), |value, coder| coder.option(value), |rng| {
-    let there = rng.bool();
-    there.then(|| Alias::example(rng))
-});
+primitive!(
+    Maybe(Option<Alias>),
+    |value, coder| coder.option(value),
+    |rng| {
+        let there = rng.bool();
+        there.then(|| Alias::example(rng))
+    }
+);
 /// With components that are often zero or equal: the corners of the format.
 pub(crate) fn unit_quaternion(rng: &mut fastrand::Rng) -> [f32; 4] {
     let parts: [f32; 4] = std::array::from_fn(|_| match rng.u8(..4) {
@@ -137,5 +190,9 @@ pub(crate) fn unit_quaternion(rng: &mut fastrand::Rng) -> [f32; 4] {
         _ => rng.f32() * 2.0 - 1.0,
     });
     let norm = parts.iter().map(|part| part * part).sum::<f32>().sqrt();
-    if norm < 0.01 { [0.0, 0.0, 0.0, 1.0] } else { parts.map(|part| part / norm) }
+    if norm < 0.01 {
+        [0.0, 0.0, 0.0, 1.0]
+    } else {
+        parts.map(|part| part / norm)
+    }
 }

@@ -1,11 +1,11 @@
 //! How far what clients show is from the truth.
 //!
-//! A room with its trace and a few bots that write down what they show; out come distances in metres. What a client shows has
-//! no name that the trace knows: at its first sight an object is taken for the nearest of the trace (others are metres away), and
-//! then keeps being that one.
+//! A room with its trace and a few bots that write down what they show; out come distances in
+//! metres. What a client shows has no name that the trace knows: at its first sight an object is
+//! taken for the nearest of the trace (others are metres away), and then keeps being that one.
 //!
-//! Truth between two ticks lies on the straight line between them. Where something has come in or gone meanwhile there is none,
-//! and no sample.
+//! Truth between two ticks lies on the straight line between them. Where something has come in or
+//! gone meanwhile there is none, and no sample.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,7 +40,10 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     let scratch = Scratch::new()?;
     let (trace, shown) = (scratch.0.join("trace"), scratch.0.join("shown"));
     let edge = edge_m(motion, CLIENTS);
-    let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
+    let room = [
+        ("walk", motion.to_string()),
+        ("size", format!("{edge:.1}x{edge:.1}")),
+    ];
     let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let run = Run::start(
         &scratch.0,
@@ -55,7 +58,11 @@ pub(crate) fn measure(motion: Motion) -> anyhow::Result<Accuracy> {
     // The server writes what it has when it is asked to end; what the bots have seen is older.
     std::thread::sleep(Duration::from_secs(1));
     drop(run);
-    let file = std::fs::read_dir(&trace)?.flatten().next().context("no trace")?.path();
+    let file = std::fs::read_dir(&trace)?
+        .flatten()
+        .next()
+        .context("no trace")?
+        .path();
     let truth = Truth::read(&std::fs::read_to_string(file)?);
     compare(&truth, &std::fs::read_to_string(&shown)?)
 }
@@ -68,9 +75,13 @@ impl Truth {
     fn read(text: &str) -> Self {
         let mut truth = Self::default();
         // The last line may be cut.
-        for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        for line in text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        {
             let number = |key: &str| line[key].as_f64();
-            if let (Some(id), Some(t), Some(x), Some(y)) = (line["id"].as_u64(), number("t"), number("x"), number("y"))
+            if let (Some(id), Some(t), Some(x), Some(y)) =
+                (line["id"].as_u64(), number("t"), number("x"), number("y"))
             {
                 truth.0.entry(id).or_default().push((t, [x, y]));
             }
@@ -84,11 +95,15 @@ impl Truth {
         let (t1, to) = *line.get(after)?;
         let (t0, from) = *line.get(after.checked_sub(1)?)?;
         let share = (t - t0) / (t1 - t0);
-        (t1 - t0 <= STEP_MS).then(|| [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * share))
+        (t1 - t0 <= STEP_MS)
+            .then(|| [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * share))
     }
 
     fn nearest(&self, t: f64, place: [f64; 2]) -> Option<(u64, f64)> {
-        let all = self.0.keys().filter_map(|id| Some((*id, distance(self.at(*id, t)?, place))));
+        let all = self
+            .0
+            .keys()
+            .filter_map(|id| Some((*id, distance(self.at(*id, t)?, place))));
         all.min_by(|one, other| one.1.total_cmp(&other.1))
     }
 }
@@ -97,21 +112,39 @@ fn compare(truth: &Truth, shown: &str) -> anyhow::Result<Accuracy> {
     let mut known = BTreeMap::new();
     let (mut distances, mut strangers) = (Vec::new(), 0);
     for line in shown.lines() {
-        let fields: Vec<f64> = line.split(' ').filter_map(|field| field.parse().ok()).collect();
-        let &[client, t, id, x, y] = fields.as_slice() else { continue };
+        let fields: Vec<f64> = line
+            .split(' ')
+            .filter_map(|field| field.parse().ok())
+            .collect();
+        let &[client, t, id, x, y] = fields.as_slice() else {
+            continue;
+        };
         let who = *known.entry((client as u64, id as u64)).or_insert_with(|| {
             let found = truth.nearest(t, [x, y]);
-            found.filter(|(_, distance)| *distance < SAME_M).map(|(id, _)| id)
+            found
+                .filter(|(_, distance)| *distance < SAME_M)
+                .map(|(id, _)| id)
         });
         match who {
             None => strangers += 1,
             Some(who) => distances.extend(truth.at(who, t).map(|place| distance(place, [x, y]))),
         }
     }
-    ensure!(!distances.is_empty(), "the bots have shown nothing that the trace knows");
+    ensure!(
+        !distances.is_empty(),
+        "the bots have shown nothing that the trace knows"
+    );
     distances.sort_by(f64::total_cmp);
-    let at = |share: f64| distances[((distances.len() as f64 * share).ceil() as usize).clamp(1, distances.len()) - 1];
-    Ok(Accuracy { samples: distances.len(), strangers, p50_m: at(0.5), p99_m: at(0.99), max_m: at(1.0) })
+    let at = |share: f64| {
+        distances[((distances.len() as f64 * share).ceil() as usize).clamp(1, distances.len()) - 1]
+    };
+    Ok(Accuracy {
+        samples: distances.len(),
+        strangers,
+        p50_m: at(0.5),
+        p99_m: at(0.99),
+        max_m: at(1.0),
+    })
 }
 
 fn distance(one: [f64; 2], other: [f64; 2]) -> f64 {
@@ -129,8 +162,15 @@ mod tests {
              {\"t\":50,\"ev\":\"move\",\"id\":7,\"x\":1.2,\"y\":0.0}\n{\"t\":5",
         );
         assert_eq!(truth.at(7, 60.0), None);
-        let found = compare(&truth, "3 25.0 900 1.10 0.02\n3 25.0 901 9.00 9.00\n4 25.0 900 1.10 0.00").unwrap();
+        let found = compare(
+            &truth,
+            "3 25.0 900 1.10 0.02\n3 25.0 901 9.00 9.00\n4 25.0 900 1.10 0.00",
+        )
+        .unwrap();
         assert_eq!((found.samples, found.strangers), (2, 1));
-        assert!((found.max_m - 0.02).abs() < 1e-9 && found.p50_m < 1e-9, "{found:?}");
+        assert!(
+            (found.max_m - 0.02).abs() < 1e-9 && found.p50_m < 1e-9,
+            "{found:?}"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! The floor: what QUIC costs by itself.
 //!
-//! N connections; the server sends each a datagram of 400 bytes 20 times a second, each client one of 8 bytes, at a phase of its
-//! own. No game, no interest, no state. Plain quinn as somebody would set it up who knows it: ring, a congestion controller that
-//! does not get in the way, large socket buffers, everything else as it comes. A socket for each client, as the bots have.
+//! N connections; the server sends each a datagram of 400 bytes 20 times a second, each client one
+//! of 8 bytes, at a phase of its own. No game, no interest, no state. Plain quinn as somebody would
+//! set it up who knows it: ring, a congestion controller that does not get in the way, large socket
+//! buffers, everything else as it comes. A socket for each client, as the bots have.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,9 @@ use std::time::Duration;
 
 use ambit_game_server::endpoint::bind;
 use ambit_game_server::identity::Identity;
-use ambit_proto::quic::{ALPN_GAME, FingerprintVerifier, FixedWindow, client_config, server_config};
+use ambit_proto::quic::{
+    ALPN_GAME, FingerprintVerifier, FixedWindow, client_config, server_config,
+};
 use anyhow::Context as _;
 use bytes::Bytes;
 use clap::Args;
@@ -45,7 +48,12 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
     let server = Pinned::start(SERVER_CORE, &own, &["floor-server".into()], &scratch.0)?;
     let ready = server.line("ready ", PATIENCE)?;
     let address = ready.trim_start_matches("ready ").to_owned();
-    let arguments = ["floor-clients".into(), address, count.to_string(), window.as_secs().to_string()];
+    let arguments = [
+        "floor-clients".into(),
+        address,
+        count.to_string(),
+        window.as_secs().to_string(),
+    ];
     let clients = Pinned::start(CLIENT_CORE, &own, &arguments, &scratch.0)?;
     clients.line("measuring", PATIENCE)?;
     let (of_server, of_clients) = pinned::watch(&server, &clients, window)?;
@@ -68,18 +76,32 @@ pub(crate) fn measure(count: u32, window: Duration) -> anyhow::Result<Row> {
 #[tokio::main]
 pub(crate) async fn serve() -> anyhow::Result<()> {
     let identity = Identity::generate()?;
-    let mut config = server_config(identity.chain.clone(), identity.key.clone_key(), &[ALPN_GAME])?;
+    let mut config = server_config(
+        identity.chain.clone(),
+        identity.key.clone_key(),
+        &[ALPN_GAME],
+    )?;
     config.transport_config(transport());
     let socket = bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))?;
+    let endpoint = Endpoint::new(
+        EndpointConfig::default(),
+        Some(config),
+        socket,
+        Arc::new(TokioRuntime),
+    )?;
     println!("ready {}", endpoint.local_addr()?);
     let connections: Arc<Mutex<Vec<Connection>>> = Arc::default();
     tokio::spawn(send(connections.clone()));
     while let Some(incoming) = endpoint.accept().await {
         let connections = connections.clone();
         tokio::spawn(async move {
-            let Ok(connection) = incoming.await else { return };
-            connections.lock().unwrap_or_else(PoisonError::into_inner).push(connection.clone());
+            let Ok(connection) = incoming.await else {
+                return;
+            };
+            connections
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(connection.clone());
             while connection.read_datagram().await.is_ok() {}
         });
     }
@@ -130,10 +152,18 @@ async fn arrive(
 ) -> anyhow::Result<(Connection, Endpoint)> {
     let _door = doors.acquire_owned().await?;
     let socket = bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))?;
+    let endpoint = Endpoint::new(
+        EndpointConfig::default(),
+        None,
+        socket,
+        Arc::new(TokioRuntime),
+    )?;
     let mut config = client_config(ALPN_GAME, FingerprintVerifier::asking(|_: &str, _| true));
     config.transport_config(transport());
-    let connection = endpoint.connect_with(config, server, "floor")?.await.context("no handshake")?;
+    let connection = endpoint
+        .connect_with(config, server, "floor")?
+        .await
+        .context("no handshake")?;
     let reader = connection.clone();
     tokio::spawn(async move { while reader.read_datagram().await.is_ok() {} });
     let writer = connection.clone();
@@ -154,10 +184,16 @@ async fn arrive(
 
 /// Bytes and datagrams received, datagrams sent: UDP payload.
 fn traffic(clients: &[(Connection, Endpoint)]) -> [u64; 3] {
-    clients.iter().fold([0; 3], |[bytes, down, up], (connection, _)| {
-        let stats = connection.stats();
-        [bytes + stats.udp_rx.bytes, down + stats.udp_rx.datagrams, up + stats.udp_tx.datagrams]
-    })
+    clients
+        .iter()
+        .fold([0; 3], |[bytes, down, up], (connection, _)| {
+            let stats = connection.stats();
+            [
+                bytes + stats.udp_rx.bytes,
+                down + stats.udp_rx.datagrams,
+                up + stats.udp_tx.datagrams,
+            ]
+        })
 }
 
 fn transport() -> Arc<TransportConfig> {

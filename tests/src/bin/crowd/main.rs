@@ -1,12 +1,15 @@
-//! What a crowd costs, beside what bare QUIC costs in the same minutes: a table in Markdown on stdout, progress on stderr.
+//! What a crowd costs, beside what bare QUIC costs in the same minutes: a table in Markdown on
+//! stdout, progress on stderr.
 //!
-//! For each number of clients three processes are measured one after the other, pinned to core 0, with their clients pinned to
-//! core 1: the floor ([`floor`]: 400-byte datagrams at 20 Hz and 8-byte inputs on plain quinn, no game), and a world-server
-//! whose room walks N avatars, by waypoints and steered. The ratio to the floor is what holds from machine to machine. At the
-//! end a small room is held against its own trace ([`accuracy`]), and one in which nothing moves shows what silence costs.
+//! For each number of clients three processes are measured one after the other, pinned to core 0,
+//! with their clients pinned to core 1: the floor ([`floor`]: 400-byte datagrams at 20 Hz and
+//! 8-byte inputs on plain quinn, no game), and a world-server whose room walks N avatars, by
+//! waypoints and steered. The ratio to the floor is what holds from machine to machine. At the end
+//! a small room is held against its own trace ([`accuracy`]), and one in which nothing moves shows
+//! what silence costs.
 //!
-//! `tests/bench crowd` builds everything and calls this; `docs/crowd.md` holds a table. Asserts nothing. Loopback only;
-//! ends every process that it starts.
+//! `tests/bench crowd` builds everything and calls this; `docs/crowd.md` holds a table. Asserts
+//! nothing. Loopback only; ends every process that it starts.
 
 mod accuracy;
 mod floor;
@@ -31,7 +34,8 @@ struct Args {
     #[command(subcommand)]
     part: Option<Part>,
 
-    /// Numbers of clients; while the largest holds its ticks, and its clients' core has time left, 500 more.
+    /// Numbers of clients; while the largest holds its ticks, and its clients' core has time left,
+    /// 500 more.
     #[arg(long, value_delimiter = ',', default_value = "100,250,500,1000,2000")]
     counts: Vec<u32>,
 
@@ -47,7 +51,8 @@ struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Bots that are whole clients; the others leave poses undecoded. By default all up to 250, then 50.
+    /// Bots that are whole clients; the others leave poses undecoded. By default all up to 250,
+    /// then 50.
     #[arg(long, value_name = "N")]
     full: Option<u32>,
 
@@ -56,8 +61,8 @@ struct Args {
     write: Option<PathBuf>,
 }
 
-/// As long as all runs of the largest number hold their ticks, and their clients' core has time left, one more is measured, with so many
-/// more clients.
+/// As long as all runs of the largest number hold their ticks, and their clients' core has time
+/// left, one more is measured, with so many more clients.
 const FURTHER: u32 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -88,23 +93,38 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn bench(args: &Args) -> anyhow::Result<()> {
-    let (counts, seconds) = if args.quick { (vec![100, 500], 4) } else { (args.counts.clone(), args.seconds) };
+    let (counts, seconds) = if args.quick {
+        (vec![100, 500], 4)
+    } else {
+        (args.counts.clone(), args.seconds)
+    };
     let window = Duration::from_secs(seconds.into());
     let mut rows = Vec::new();
     let mut counts: std::collections::VecDeque<u32> = counts.into();
     while let Some(count) = counts.pop_front() {
         let measured = rows.len();
-        let floor = said(&format!("floor, {count} clients"), || floor::measure(count, window));
-        let base = floor.as_ref().ok().map(|floor| floor.server.us_per_client_tick);
+        let floor = said(&format!("floor, {count} clients"), || {
+            floor::measure(count, window)
+        });
+        let base = floor
+            .as_ref()
+            .ok()
+            .map(|floor| floor.server.us_per_client_tick);
         rows.extend(floor.ok());
         for motion in motions(args.walk) {
             let full = args.full.unwrap_or(if count <= 250 { count } else { 50 });
-            let run = said(&format!("{motion}, {count} clients"), || ours::measure(count, motion, full, window));
-            rows.extend(
-                run.ok().map(|run| Row { ratio: base.map(|base| run.server.us_per_client_tick / base), ..run }),
-            );
+            let run = said(&format!("{motion}, {count} clients"), || {
+                ours::measure(count, motion, full, window)
+            });
+            rows.extend(run.ok().map(|run| Row {
+                ratio: base.map(|base| run.server.us_per_client_tick / base),
+                ..run
+            }));
         }
-        let holds = rows[measured..].iter().filter(|row| row.work_ms.is_some()).all(Row::holds);
+        let holds = rows[measured..]
+            .iter()
+            .filter(|row| row.work_ms.is_some())
+            .all(Row::holds);
         if counts.is_empty() && holds && !args.quick {
             counts.push_back(count + FURTHER);
         }
@@ -113,8 +133,12 @@ fn bench(args: &Args) -> anyhow::Result<()> {
         rows.extend(said("600 in one spot", || ours::dense(window)).ok());
     }
     let idle = said("nothing moves", || ours::idle(100, window));
-    let exact =
-        motions(args.walk).map(|motion| (motion, said(&format!("accuracy, {motion}"), || accuracy::measure(motion))));
+    let exact = motions(args.walk).map(|motion| {
+        (
+            motion,
+            said(&format!("accuracy, {motion}"), || accuracy::measure(motion)),
+        )
+    });
     let text = table::render(&rows, &idle, exact, seconds);
     std::io::stdout().write_all(text.as_bytes())?;
     if let Some(path) = &args.write {
@@ -129,10 +153,13 @@ fn motions(walk: Walk) -> impl Iterator<Item = Motion> {
         Walk::Waypoints => *motion == Motion::Waypoints,
         Walk::Steered => *motion == Motion::Steered,
     };
-    [Motion::Waypoints, Motion::Steered].into_iter().filter(wanted)
+    [Motion::Waypoints, Motion::Steered]
+        .into_iter()
+        .filter(wanted)
 }
 
-/// Says what is being done, and why it failed if it did: a row that is missing does not spoil the others.
+/// Says what is being done, and why it failed if it did: a row that is missing does not spoil the
+/// others.
 fn said<T>(what: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     eprintln!("{what} ...");
     let result = run();

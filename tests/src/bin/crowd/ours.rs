@@ -1,7 +1,8 @@
 //! A world-server with a room full of bots.
 //!
-//! The workload is that of the peers' table: N avatars that the server walks at 4 m/s on a flat square, as dense for every N (about
-//! 30 in the 3 x 3 cells of 10 m around each), 20 ticks a second, one input a bot 20 times a second.
+//! The workload is that of the peers' table: N avatars that the server walks at 4 m/s on a flat
+//! square, as dense for every N (about 30 in the 3 x 3 cells of 10 m around each), 20 ticks a
+//! second, one input a bot 20 times a second.
 
 use std::fmt;
 use std::io::{Read as _, Write as _};
@@ -20,8 +21,8 @@ pub(crate) const TICK_HZ: u32 = 20;
 
 /// Edges of the peers' maps, in metres, by the number of avatars. Others are as dense as the last.
 const EDGES_M: [(u32, f64); 4] = [(100, 57.5), (250, 97.0), (500, 140.8), (1_000, 200.3)];
-/// Likewise for steered avatars: those between random points gather in the middle, these are anywhere, and on the peers' maps
-/// would see two thirds as many others.
+/// Likewise for steered avatars: those between random points gather in the middle, these are
+/// anywhere, and on the peers' maps would see two thirds as many others.
 const STEERED_EDGES_M: [(u32, f64); 4] = [(100, 47.0), (250, 79.0), (500, 115.0), (1_000, 165.0)];
 
 /// How avatars walk.
@@ -50,27 +51,53 @@ pub(crate) struct Run {
 }
 
 /// A row of the table; the ratio is the caller's.
-pub(crate) fn measure(count: u32, motion: Motion, full: u32, window: Duration) -> anyhow::Result<Row> {
+pub(crate) fn measure(
+    count: u32,
+    motion: Motion,
+    full: u32,
+    window: Duration,
+) -> anyhow::Result<Row> {
     measure_on(edge_m(motion, count), count, motion, full, window)
 }
 
 /// Six hundred steered avatars, all in sight of each other.
 pub(crate) fn dense(window: Duration) -> anyhow::Result<Row> {
     let row = measure_on(30.0, 600, Motion::Steered, 10, window)?;
-    Ok(Row { what: "ambit, steered, all on 30 x 30 m".to_owned(), ..row })
+    Ok(Row {
+        what: "ambit, steered, all on 30 x 30 m".to_owned(),
+        ..row
+    })
 }
 
-fn measure_on(edge: f64, count: u32, motion: Motion, full: u32, window: Duration) -> anyhow::Result<Row> {
+fn measure_on(
+    edge: f64,
+    count: u32,
+    motion: Motion,
+    full: u32,
+    window: Duration,
+) -> anyhow::Result<Row> {
     let scratch = Scratch::new()?;
-    let room = [("walk", motion.to_string()), ("size", format!("{edge:.1}x{edge:.1}"))];
-    let run = Run::start(&scratch.0, count, window, &room, &["--full".into(), full.min(count).to_string()], &[])?;
-    run.bots.line("measuring", PATIENCE + Duration::from_millis(20) * count)?;
+    let room = [
+        ("walk", motion.to_string()),
+        ("size", format!("{edge:.1}x{edge:.1}")),
+    ];
+    let run = Run::start(
+        &scratch.0,
+        count,
+        window,
+        &room,
+        &["--full".into(), full.min(count).to_string()],
+        &[],
+    )?;
+    run.bots
+        .line("measuring", PATIENCE + Duration::from_millis(20) * count)?;
     let before = run.metrics()?;
     let (of_server, of_bots) = pinned::watch(&run.server, &run.bots, window)?;
     let (after, rss_mib) = (run.metrics()?, run.server.rss_mib());
     let found = run.found()?;
     let figure = |key: &str| found[key].as_f64().unwrap_or_default();
-    let skipped = after.value("ambit_ticks_skipped_total") - before.value("ambit_ticks_skipped_total");
+    let skipped =
+        after.value("ambit_ticks_skipped_total") - before.value("ambit_ticks_skipped_total");
     let sharing = ["records", "poses"].map(|what| {
         let [used, made] = ["used", "made"].map(|how| {
             let series = format!("ambit_encodings_total{{what=\"{what}\",how=\"{how}\"}}");
@@ -90,7 +117,9 @@ fn measure_on(edge: f64, count: u32, motion: Motion, full: u32, window: Duration
         late_ms: Some(after.spread("ambit_recent_tick_lateness_seconds")),
         updates_per_s: (motion == Motion::Steered).then(|| figure("updates_per_s")),
         in_sight: Some(figure("in_sight") - 1.0),
-        age_ms: found["age_ms_p50"].as_u64().zip(found["age_ms_p99"].as_u64()),
+        age_ms: found["age_ms_p50"]
+            .as_u64()
+            .zip(found["age_ms_p99"].as_u64()),
         whole: found["whole"].as_u64(),
         connected: found["connected"].as_u64(),
         errors: found["errors"].as_u64(),
@@ -105,7 +134,14 @@ pub(crate) fn idle(count: u32, window: Duration) -> anyhow::Result<Idle> {
     let scratch = Scratch::new()?;
     let edge = edge_m(Motion::Waypoints, count);
     let room = [("size", format!("{edge:.1}x{edge:.1}"))];
-    let run = Run::start(&scratch.0, count, window, &room, &["--profile".into(), "idle".into()], &[])?;
+    let run = Run::start(
+        &scratch.0,
+        count,
+        window,
+        &room,
+        &["--profile".into(), "idle".into()],
+        &[],
+    )?;
     run.bots.line("measuring", PATIENCE)?;
     let (of_server, _) = pinned::watch(&run.server, &run.bots, window)?;
     let found = run.found()?;
@@ -129,8 +165,9 @@ impl Run {
         bots: &[String],
         server: &[String],
     ) -> anyhow::Result<Self> {
-        let mut arguments: Vec<String> =
-            ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"].map(String::from).to_vec();
+        let mut arguments: Vec<String> = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+            .map(String::from)
+            .to_vec();
         // All bots come from one address.
         for flag in ["--max-connections", "--max-connections-per-address"] {
             arguments.extend([flag.into(), (count + 64).max(4_096).to_string()]);
@@ -138,15 +175,31 @@ impl Run {
         arguments.extend_from_slice(server);
         let server = Pinned::start(SERVER_CORE, &binary("world-server")?, &arguments, scratch)?;
         let ready = server.line("ready ", PATIENCE)?;
-        let word = |key: &str| ready.split_whitespace().find_map(|word| word.strip_prefix(key)).map(str::to_owned);
-        let (world, http) = (word("world=").context("no address")?, word("http=").context("no address")?);
+        let word = |key: &str| {
+            ready
+                .split_whitespace()
+                .find_map(|word| word.strip_prefix(key))
+                .map(str::to_owned)
+        };
+        let (world, http) = (
+            word("world=").context("no address")?,
+            word("http=").context("no address")?,
+        );
 
         let mut arguments: Vec<String> = vec!["--server".into(), world, "--json".into()];
-        arguments.extend(["--count".into(), count.to_string(), "--capacity".into(), count.to_string()]);
+        arguments.extend([
+            "--count".into(),
+            count.to_string(),
+            "--capacity".into(),
+            count.to_string(),
+        ]);
         arguments.extend(["--seconds".into(), window.as_secs().to_string()]);
         arguments.extend(["--settle".into(), SETTLE.as_secs().to_string()]);
         let fixed = ["inner=1", "outer=1", "margin=0", "obstacles=0", "npcs=0"].map(String::from);
-        for parameter in fixed.into_iter().chain(room.iter().map(|(key, value)| format!("{key}={value}"))) {
+        for parameter in fixed
+            .into_iter()
+            .chain(room.iter().map(|(key, value)| format!("{key}={value}")))
+        {
             arguments.extend(["--param".into(), parameter]);
         }
         arguments.extend_from_slice(bots);
@@ -162,7 +215,11 @@ impl Run {
     fn metrics(&self) -> anyhow::Result<Metrics> {
         let mut stream = TcpStream::connect(&self.http)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.http)?;
+        write!(
+            stream,
+            "GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            self.http
+        )?;
         let mut text = String::new();
         stream.read_to_string(&mut text).context("no metrics")?;
         Ok(Metrics(text))
@@ -174,13 +231,22 @@ struct Metrics(String);
 
 impl Metrics {
     fn value(&self, series: &str) -> f64 {
-        let line = self.0.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-        line.and_then(|value| value.trim().parse().ok()).unwrap_or_default()
+        let line = self
+            .0
+            .lines()
+            .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.and_then(|value| value.trim().parse().ok())
+            .unwrap_or_default()
     }
 
     fn spread(&self, name: &str) -> Spread {
-        let at = |quantile: &str| self.value(&format!("{name}{{quantile=\"{quantile}\"}}")) * 1_000.0;
-        Spread { p50: at("0.5"), p99: at("0.99"), max: at("1") }
+        let at =
+            |quantile: &str| self.value(&format!("{name}{{quantile=\"{quantile}\"}}")) * 1_000.0;
+        Spread {
+            p50: at("0.5"),
+            p99: at("0.99"),
+            max: at("1"),
+        }
     }
 }
 
@@ -191,7 +257,10 @@ pub(crate) fn edge_m(motion: Motion, count: u32) -> f64 {
         Motion::Steered => STEERED_EDGES_M,
     };
     let (last, edge) = edges[edges.len() - 1];
-    let known = edges.iter().find(|(known, _)| *known == count).map(|(_, edge)| *edge);
+    let known = edges
+        .iter()
+        .find(|(known, _)| *known == count)
+        .map(|(_, edge)| *edge);
     known.unwrap_or(edge * (f64::from(count) / f64::from(last)).sqrt())
 }
 
@@ -208,7 +277,16 @@ mod tests {
 
     #[test]
     fn a_series_is_found_by_its_whole_name() {
-        let metrics = Metrics("HTTP/1.1 200 OK\r\n\r\n# TYPE a gauge\na{quantile=\"0.5\"} 0.002\na_total 7\n".into());
-        assert_eq!((metrics.value("a_total"), metrics.value("a"), metrics.spread("a").p50), (7.0, 0.0, 2.0));
+        let metrics = Metrics(
+            "HTTP/1.1 200 OK\r\n\r\n# TYPE a gauge\na{quantile=\"0.5\"} 0.002\na_total 7\n".into(),
+        );
+        assert_eq!(
+            (
+                metrics.value("a_total"),
+                metrics.value("a"),
+                metrics.spread("a").p50
+            ),
+            (7.0, 0.0, 2.0)
+        );
     }
 }

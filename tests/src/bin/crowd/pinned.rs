@@ -1,7 +1,8 @@
 //! Processes on cores of their own, and what they cost.
 //!
-//! A program and a core go in, a running process comes out; dropping it ends it. Processor time is user and system time of the
-//! whole process as `/proc` tells it (hundredths of a second), over a window of wall time.
+//! A program and a core go in, a running process comes out; dropping it ends it. Processor time is
+//! user and system time of the whole process as `/proc` tells it (hundredths of a second), over a
+//! window of wall time.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -38,8 +39,14 @@ pub(crate) struct Cpu {
 }
 
 impl Pinned {
-    /// Starts `program` on `core`. What it prints is read line by line; `scratch` stands for its home.
-    pub(crate) fn start(core: u32, program: &Path, arguments: &[String], scratch: &Path) -> anyhow::Result<Self> {
+    /// Starts `program` on `core`. What it prints is read line by line; `scratch` stands for its
+    /// home.
+    pub(crate) fn start(
+        core: u32,
+        program: &Path,
+        arguments: &[String],
+        scratch: &Path,
+    ) -> anyhow::Result<Self> {
         let mut child = Command::new("taskset")
             .args(["-c", &core.to_string()])
             .arg(program)
@@ -61,7 +68,10 @@ impl Pinned {
         let until = clock() + within;
         loop {
             let rest = until.saturating_duration_since(clock());
-            let line = self.lines.recv_timeout(rest).with_context(|| format!("it did not say \"{start}\""))?;
+            let line = self
+                .lines
+                .recv_timeout(rest)
+                .with_context(|| format!("it did not say \"{start}\""))?;
             if line.starts_with(start) {
                 return Ok(line);
             }
@@ -71,9 +81,13 @@ impl Pinned {
     /// Processor time so far.
     fn used_s(&self) -> anyhow::Result<f64> {
         // taskset has become the program: it is the same process.
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).context("the process is gone")?;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
+            .context("the process is gone")?;
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let mut fields = after_name.split_ascii_whitespace().skip(11).map(str::parse::<f64>);
+        let mut fields = after_name
+            .split_ascii_whitespace()
+            .skip(11)
+            .map(str::parse::<f64>);
         match (fields.next(), fields.next()) {
             (Some(Ok(user)), Some(Ok(system))) => Ok((user + system) / TICKS_PER_S),
             _ => bail!("/proc/PID/stat is not what it was"),
@@ -82,9 +96,17 @@ impl Pinned {
 
     /// Memory that it has in use.
     pub(crate) fn rss_mib(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
-        line.split_ascii_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() / 1_024
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .unwrap_or_default();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap_or_default();
+        line.split_ascii_whitespace()
+            .next()
+            .and_then(|kib| kib.parse::<u64>().ok())
+            .unwrap_or_default()
+            / 1_024
     }
 }
 
@@ -96,18 +118,36 @@ impl Drop for Pinned {
 }
 
 /// Lets `window` pass and gives what both used of it.
-pub(crate) fn watch(server: &Pinned, clients: &Pinned, window: Duration) -> anyhow::Result<(Cpu, Cpu)> {
+pub(crate) fn watch(
+    server: &Pinned,
+    clients: &Pinned,
+    window: Duration,
+) -> anyhow::Result<(Cpu, Cpu)> {
     let (began, before) = (clock(), (server.used_s()?, clients.used_s()?));
     std::thread::sleep(window);
-    let (took_s, after) = (began.elapsed().as_secs_f64(), (server.used_s()?, clients.used_s()?));
-    Ok((Cpu { cores: (after.0 - before.0) / took_s }, Cpu { cores: (after.1 - before.1) / took_s }))
+    let (took_s, after) = (
+        began.elapsed().as_secs_f64(),
+        (server.used_s()?, clients.used_s()?),
+    );
+    Ok((
+        Cpu {
+            cores: (after.0 - before.0) / took_s,
+        },
+        Cpu {
+            cores: (after.1 - before.1) / took_s,
+        },
+    ))
 }
 
 /// A program that was built with this one.
 pub(crate) fn binary(name: &str) -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe().context("this program has no place")?;
     let path = own.with_file_name(name);
-    if path.exists() { Ok(path) } else { bail!("{} is not built: use tests/bench", path.display()) }
+    if path.exists() {
+        Ok(path)
+    } else {
+        bail!("{} is not built: use tests/bench", path.display())
+    }
 }
 
 /// A folder that is gone with this.
@@ -117,7 +157,8 @@ impl Scratch {
     pub(crate) fn new() -> anyhow::Result<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("ambit-crowd-{}-{number}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("ambit-crowd-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).context("no folder for scratch files")?;
         Ok(Self(path))
     }

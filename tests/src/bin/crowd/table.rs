@@ -18,7 +18,12 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(cpu: Cpu, rss_mib: u64, count: u32, ticks_per_s: f64) -> Self {
         let us_per_client_tick = cpu.cores * 1e6 / ticks_per_s / f64::from(count);
-        Self { cores: cpu.cores, us_per_client_tick, rss_mib, ticks_per_s }
+        Self {
+            cores: cpu.cores,
+            us_per_client_tick,
+            rss_mib,
+            ticks_per_s,
+        }
     }
 }
 
@@ -55,7 +60,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether the room keeps its ticks, and more clients could be asked for: one core has to do for them.
+    /// Whether the room keeps its ticks, and more clients could be asked for: one core has to do
+    /// for them.
     pub(crate) fn holds(&self) -> bool {
         self.server.ticks_per_s >= 19.9 && self.client_cores < 0.97
     }
@@ -95,7 +101,10 @@ pub(crate) fn render(
     seconds: u32,
 ) -> String {
     let mut text = String::from("# What a crowd costs\n\n");
-    write(&mut text, format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()));
+    write(
+        &mut text,
+        format_args!("{LEGEND}\n{}, {seconds} s a run.\n\n", machine()),
+    );
     text.push_str(
         "| run | N | cores | us | ratio | bytes/s | datagrams/s | up/s | ticks/s | work ms p50, p99, max | \
          late ms p50, p99, max | RSS MiB | in sight | updates/s | Hz | age ms p50, p99 | whole | in, errors | clients' cores | shared |\n\
@@ -111,12 +120,30 @@ pub(crate) fn render(
         "| run | samples | off by p50 | p99 | max | not in the trace |\n| --- | --- | --- | --- | --- | --- |\n",
     );
     for (motion, found) in exact {
-        if let Ok(Accuracy { samples, strangers, p50_m, p99_m, max_m }) = found {
-            let [p50, p99, max] = [p50_m, p99_m, max_m].map(|metres| format!("{:.1} cm", metres * 100.0));
-            write(&mut text, format_args!("| {motion} | {samples} | {p50} | {p99} | {max} | {strangers} |\n"));
+        if let Ok(Accuracy {
+            samples,
+            strangers,
+            p50_m,
+            p99_m,
+            max_m,
+        }) = found
+        {
+            let [p50, p99, max] =
+                [p50_m, p99_m, max_m].map(|metres| format!("{:.1} cm", metres * 100.0));
+            write(
+                &mut text,
+                format_args!("| {motion} | {samples} | {p50} | {p99} | {max} | {strangers} |\n"),
+            );
         }
     }
-    if let Ok(Idle { count, cores, bytes_per_s, datagrams_per_s, bytes_up_per_s }) = idle {
+    if let Ok(Idle {
+        count,
+        cores,
+        bytes_per_s,
+        datagrams_per_s,
+        bytes_up_per_s,
+    }) = idle
+    {
         write(
             &mut text,
             format_args!(
@@ -129,12 +156,24 @@ pub(crate) fn render(
 }
 
 fn line(row: &Row) -> String {
-    let Server { cores, us_per_client_tick, rss_mib, ticks_per_s } = row.server;
+    let Server {
+        cores,
+        us_per_client_tick,
+        rss_mib,
+        ticks_per_s,
+    } = row.server;
     let spread = |spread: Option<Spread>| {
-        spread.map_or("-".to_owned(), |Spread { p50, p99, max }| format!("{p50:.1}, {p99:.1}, {max:.1}"))
+        spread.map_or("-".to_owned(), |Spread { p50, p99, max }| {
+            format!("{p50:.1}, {p99:.1}, {max:.1}")
+        })
     };
-    let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
-    let hz = row.updates_per_s.zip(row.in_sight).map(|(updates, others)| updates / (others + 1.0));
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    let hz = row
+        .updates_per_s
+        .zip(row.in_sight)
+        .map(|(updates, others)| updates / (others + 1.0));
     let cells = [
         row.what.clone(),
         row.count.to_string(),
@@ -151,11 +190,18 @@ fn line(row: &Row) -> String {
         number(row.in_sight, 1),
         number(row.updates_per_s, 0),
         number(hz, 1),
-        row.age_ms.map_or("-".to_owned(), |(p50, p99)| format!("{p50}, {p99}")),
+        row.age_ms
+            .map_or("-".to_owned(), |(p50, p99)| format!("{p50}, {p99}")),
         row.whole.map_or("-".to_owned(), |whole| whole.to_string()),
-        row.connected.zip(row.errors).map_or("-".to_owned(), |(connected, errors)| format!("{connected}, {errors}")),
+        row.connected
+            .zip(row.errors)
+            .map_or("-".to_owned(), |(connected, errors)| {
+                format!("{connected}, {errors}")
+            }),
         format!("{:.2}", row.client_cores),
-        row.sharing.map_or("-".to_owned(), |[records, poses]| format!("{records:.1}, {poses:.1}")),
+        row.sharing.map_or("-".to_owned(), |[records, poses]| {
+            format!("{records:.1}, {poses:.1}")
+        }),
     ];
     format!("| {} |", cells.join(" | "))
 }
@@ -163,10 +209,16 @@ fn line(row: &Row) -> String {
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or(": unknown");
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or("?");
-    format!("{cores} cores, {}, load {load} at the end", model.trim_start_matches(['\t', ' ', ':']))
+    format!(
+        "{cores} cores, {}, load {load} at the end",
+        model.trim_start_matches(['\t', ' ', ':'])
+    )
 }
 
 fn write(text: &mut String, what: std::fmt::Arguments<'_>) {
@@ -179,11 +231,26 @@ mod tests {
 
     #[test]
     fn every_row_has_a_cell_for_each_heading() {
-        let rows = [Row { what: "bare quinn".into(), count: 10, ..Row::default() }];
-        let text = render(&rows, &Err(anyhow::anyhow!("not run")), std::iter::empty(), 4);
-        let columns =
-            |start: &str| text.lines().find(|line| line.starts_with(start)).map(|line| line.matches('|').count());
+        let rows = [Row {
+            what: "bare quinn".into(),
+            count: 10,
+            ..Row::default()
+        }];
+        let text = render(
+            &rows,
+            &Err(anyhow::anyhow!("not run")),
+            std::iter::empty(),
+            4,
+        );
+        let columns = |start: &str| {
+            text.lines()
+                .find(|line| line.starts_with(start))
+                .map(|line| line.matches('|').count())
+        };
         assert_eq!(columns("| run | N "), columns("| bare quinn"));
-        assert_eq!(columns("| run | N "), columns("| --- | --- | --- | --- | --- | --- | --- |"));
+        assert_eq!(
+            columns("| run | N "),
+            columns("| --- | --- | --- | --- | --- | --- | --- |")
+        );
     }
 }

@@ -1,12 +1,14 @@
-//! Hosts that are processes of their own: they come, hang, wake and die, and what is said to and by them takes its time.
+//! Hosts that are processes of their own: they come, hang, wake and die, and what is said to and by
+//! them takes its time.
 //!
-//! The rules are those of the real shells. A host's words leave the process one after the other, and what has left arrives, whatever becomes
-//! of the process; a tick's datagrams leave behind what is said of that tick. What a hung host is sent waits for it; a dead one's clients
-//! notice nothing until their patience is over. A child that is given up is killed; a host that came by itself wakes up some time, goes on
-//! with what it has, and learns a little later that nobody listens.
+//! The rules are those of the real shells. A host's words leave the process one after the other,
+//! and what has left arrives, whatever becomes of the process; a tick's datagrams leave behind what
+//! is said of that tick. What a hung host is sent waits for it; a dead one's clients notice nothing
+//! until their patience is over. A child that is given up is killed; a host that came by itself
+//! wakes up some time, goes on with what it has, and learns a little later that nobody listens.
 //!
-//! Checked all along: two hosts that the lobby listens to never have the same room, and nobody hears of a room from a host after having heard
-//! of it from a later one.
+//! Checked all along: two hosts that the lobby listens to never have the same room, and nobody
+//! hears of a room from a host after having heard of it from a later one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -184,19 +186,34 @@ impl Fleet {
 impl System {
     /// A host that came by itself, under this address.
     pub fn add_remote(&mut self, address: &str) {
-        let what = OfHost::Born { origin: Origin::Remote, address: address.to_owned() };
-        self.agenda.add(self.now, Parcel::OfHost { host: HostId(0), what });
+        let what = OfHost::Born {
+            origin: Origin::Remote,
+            address: address.to_owned(),
+        };
+        self.agenda.add(
+            self.now,
+            Parcel::OfHost {
+                host: HostId(0),
+                what,
+            },
+        );
     }
 
     /// The hosts that are processes of their own, and how they fare.
     pub fn hosts(&self) -> Vec<(HostId, Origin, State)> {
         let apart = self.hosts.iter().filter(|(_, node)| !node.is_embedded());
-        apart.map(|(&id, node)| (id, node.origin, node.state)).collect()
+        apart
+            .map(|(&id, node)| (id, node.origin, node.state))
+            .collect()
     }
 
     /// How often rooms were given to a host.
     pub fn orders(&self) -> u64 {
-        self.fleet.orders.values().map(|&orders| u64::from(orders)).sum()
+        self.fleet
+            .orders
+            .values()
+            .map(|&orders| u64::from(orders))
+            .sum()
     }
 
     /// Rooms that were closed because they seem to kill their hosts.
@@ -211,12 +228,17 @@ impl System {
 
     /// How many rooms the shell of the lobby keeps, and how many hosts have.
     pub fn rooms_left(&self) -> (usize, usize) {
-        (self.kept.len(), self.hosts.values().map(|node| node.host.room_count()).sum())
+        (
+            self.kept.len(),
+            self.hosts.values().map(|node| node.host.room_count()).sum(),
+        )
     }
 
     /// A process dies, with all that has not left it.
     pub fn kill_host(&mut self, id: HostId) {
-        let Some(node) = self.hosts.remove(&id) else { return };
+        let Some(node) = self.hosts.remove(&id) else {
+            return;
+        };
         if node.linked {
             self.lose_link(id, node.up_at);
         }
@@ -235,7 +257,13 @@ impl System {
 
     /// It goes on.
     pub fn wake_host(&mut self, id: HostId) {
-        let Some(node) = self.hosts.get_mut(&id).filter(|node| node.state == State::Hung) else { return };
+        let Some(node) = self
+            .hosts
+            .get_mut(&id)
+            .filter(|node| node.state == State::Hung)
+        else {
+            return;
+        };
         node.state = State::Awake;
         for what in std::mem::take(&mut node.inbox) {
             self.agenda.add(self.now, Parcel::OfHost { host: id, what });
@@ -244,7 +272,9 @@ impl System {
 
     /// A process is asked to end, and hands its rooms over.
     pub fn end_host(&mut self, id: HostId) {
-        let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) else { return };
+        let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) else {
+            return;
+        };
         node.host.hand_over();
         node.state = State::Ending;
         self.pump();
@@ -256,20 +286,41 @@ impl System {
 impl System {
     /// Sees to it that there are as many children as are wanted.
     pub(super) fn nurse(&mut self) {
-        let children = self.hosts.values().filter(|node| node.origin == Origin::Child).count() as u32;
+        let children = self
+            .hosts
+            .values()
+            .filter(|node| node.origin == Origin::Child)
+            .count() as u32;
         while children + self.fleet.starting < self.fleet.wanted {
             self.fleet.starting += 1;
             let at = self.now + Duration::from_millis(50) + self.fleet.up_to_ms(200);
-            let address = format!("127.0.0.1:{}", 9_000 + self.fleet.last + u64::from(self.fleet.starting));
-            let what = OfHost::Born { origin: Origin::Child, address };
-            self.agenda.add(at, Parcel::OfHost { host: HostId(0), what });
+            let address = format!(
+                "127.0.0.1:{}",
+                9_000 + self.fleet.last + u64::from(self.fleet.starting)
+            );
+            let what = OfHost::Born {
+                origin: Origin::Child,
+                address,
+            };
+            self.agenda.add(
+                at,
+                Parcel::OfHost {
+                    host: HostId(0),
+                    what,
+                },
+            );
         }
     }
 
     pub(super) fn tell_host(&mut self, host: HostId, mut message: WorldToHost) {
         if self.hosts.get(&host).is_some_and(Node::is_embedded) {
             let now = self.now;
-            return self.hosts.get_mut(&host).expect("it is there").host.handle_world(now, message);
+            return self
+                .hosts
+                .get_mut(&host)
+                .expect("it is there")
+                .host
+                .handle_world(now, message);
         }
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
@@ -279,19 +330,37 @@ impl System {
             let orders = self.fleet.orders.entry(room).or_default();
             *orders += 1;
             self.fleet.incarnations.insert((host, room), *orders);
-            let mut others = self.hosts.iter().filter(|(id, node)| **id != host && node.linked);
+            let mut others = self
+                .hosts
+                .iter()
+                .filter(|(id, node)| **id != host && node.linked);
             let other = others.find(|(_, node)| node.host.has(room));
-            assert!(other.is_none(), "seed {}: {room:?} would have two hosts at {:?}", self.seed, self.now);
+            assert!(
+                other.is_none(),
+                "seed {}: {room:?} would have two hosts at {:?}",
+                self.seed,
+                self.now
+            );
         }
         let at = self.now + self.fleet.up_to_ms(6);
-        let Some(node) = self.hosts.get_mut(&host).filter(|node| node.linked) else { return };
+        let Some(node) = self.hosts.get_mut(&host).filter(|node| node.linked) else {
+            return;
+        };
         node.down_at = node.down_at.max(at);
-        self.agenda.add(node.down_at, Parcel::OfHost { host, what: OfHost::Told(Box::new(message)) });
+        self.agenda.add(
+            node.down_at,
+            Parcel::OfHost {
+                host,
+                what: OfHost::Told(Box::new(message)),
+            },
+        );
     }
 
     /// The lobby gives a host up.
     pub(super) fn cut_link(&mut self, host: HostId) {
-        let Some(node) = self.hosts.get_mut(&host) else { return };
+        let Some(node) = self.hosts.get_mut(&host) else {
+            return;
+        };
         if node.origin == Origin::Child {
             return self.kill_host(host);
         }
@@ -299,16 +368,28 @@ impl System {
         node.linked = false;
         self.lose_link(host, up_at);
         let at = self.now + self.fleet.up_to_ms(20);
-        self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Cut });
+        self.agenda.add(
+            at,
+            Parcel::OfHost {
+                host,
+                what: OfHost::Cut,
+            },
+        );
     }
 
     pub(super) fn call_host(&mut self, conn: GameConn, what: ToHost) {
-        let Some(&(_, host)) = self.games.get(&conn) else { return };
+        let Some(&(_, host)) = self.games.get(&conn) else {
+            return;
+        };
         self.of_host(host, OfHost::Conn { conn, what });
     }
 
     pub(super) fn put_in_row(&mut self, host: HostId, said: Said) {
-        self.hosts.get_mut(&host).expect("it speaks").row.push_back(said);
+        self.hosts
+            .get_mut(&host)
+            .expect("it speaks")
+            .row
+            .push_back(said);
         self.write_soon(host);
     }
 
@@ -326,7 +407,10 @@ impl System {
             OfHost::NoAnswer { conn } if self.fleet.taken.contains(&conn) => return,
             OfHost::NoAnswer { conn } => return self.give_call_up(conn),
             OfHost::Idle { conn } => {
-                let called = self.games.get(&conn).and_then(|(_, host)| self.hosts.get(host));
+                let called = self
+                    .games
+                    .get(&conn)
+                    .and_then(|(_, host)| self.hosts.get(host));
                 if called.is_none_or(|node| node.state == State::Hung) {
                     self.give_call_up(conn);
                 }
@@ -334,7 +418,9 @@ impl System {
             }
             _ => {}
         }
-        let Some(node) = self.hosts.get_mut(&host) else { return };
+        let Some(node) = self.hosts.get_mut(&host) else {
+            return;
+        };
         if node.state == State::Hung {
             return node.inbox.push(what);
         }
@@ -348,20 +434,37 @@ impl System {
                 let at = self.guests[guest].down.stream(now);
                 self.agenda.add(at, Parcel::GameOpened { guest, conn });
             }
-            OfHost::Conn { conn, what: ToHost::Control(frame) } => {
+            OfHost::Conn {
+                conn,
+                what: ToHost::Control(frame),
+            } => {
                 let message = ClientToGame::decode(&frame[..]).expect("the client's own message");
                 node.host.handle_control(now, conn, message);
             }
-            OfHost::Conn { conn, what: ToHost::Datagram(bytes) } => node.host.handle_datagram(now, conn, bytes),
-            OfHost::Conn { conn, what: ToHost::Gone } => node.host.handle_closed(conn),
+            OfHost::Conn {
+                conn,
+                what: ToHost::Datagram(bytes),
+            } => node.host.handle_datagram(now, conn, bytes),
+            OfHost::Conn {
+                conn,
+                what: ToHost::Gone,
+            } => node.host.handle_closed(conn),
             OfHost::Made { room } => node.host.finish(now, room),
             OfHost::Beat => {
                 node.host.beat();
-                self.agenda.add(now + BEAT_INTERVAL, Parcel::OfHost { host, what: OfHost::Beat });
+                self.agenda.add(
+                    now + BEAT_INTERVAL,
+                    Parcel::OfHost {
+                        host,
+                        what: OfHost::Beat,
+                    },
+                );
             }
             OfHost::Written => self.write(host),
             OfHost::Told(_) if node.state == State::Ending => {}
-            OfHost::Told(message) if matches!(message.body, Some(world_to_host::Body::Drain(_))) => {
+            OfHost::Told(message)
+                if matches!(message.body, Some(world_to_host::Body::Drain(_))) =>
+            {
                 node.host.handle_world(now, *message);
                 node.state = State::Ending;
                 self.pump();
@@ -374,12 +477,22 @@ impl System {
     }
 
     /// Nobody hears of a room from a host after having heard of it from a later one.
-    pub(super) fn check_owner(&mut self, conn: GameConn, guest: usize, told: Option<&game_to_client::Body>) {
+    pub(super) fn check_owner(
+        &mut self,
+        conn: GameConn,
+        guest: usize,
+        told: Option<&game_to_client::Body>,
+    ) {
         if let Some(game_to_client::Body::Joined(joined)) = told {
             self.fleet.joined.insert(conn, RoomId(joined.room));
         }
-        let (Some(&room), Some(&(_, host))) = (self.fleet.joined.get(&conn), self.games.get(&conn)) else { return };
-        let Some(&incarnation) = self.fleet.incarnations.get(&(host, room)) else { return };
+        let (Some(&room), Some(&(_, host))) = (self.fleet.joined.get(&conn), self.games.get(&conn))
+        else {
+            return;
+        };
+        let Some(&incarnation) = self.fleet.incarnations.get(&(host, room)) else {
+            return;
+        };
         let newest = self.fleet.heard.entry((guest, room)).or_default();
         assert!(
             incarnation >= *newest,
@@ -399,11 +512,18 @@ impl System {
         let host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
         self.hosts.insert(id, Node::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);
-        self.agenda.add(self.now + BEAT_INTERVAL, Parcel::OfHost { host: id, what: OfHost::Beat });
+        self.agenda.add(
+            self.now + BEAT_INTERVAL,
+            Parcel::OfHost {
+                host: id,
+                what: OfHost::Beat,
+            },
+        );
         self.nurse();
     }
 
-    /// Whether a host notices that it was stopped for too long: it vanishes, and one that came by itself comes again.
+    /// Whether a host notices that it was stopped for too long: it vanishes, and one that came by
+    /// itself comes again.
     pub(super) fn ends_by_itself(&mut self, host: HostId) -> bool {
         let now = self.now;
         let node = self.hosts.get_mut(&host).expect("it is awake");
@@ -414,26 +534,55 @@ impl System {
         self.kill_host(host);
         if origin == Origin::Remote {
             let what = OfHost::Born { origin, address };
-            self.agenda.add(now + Duration::from_millis(500), Parcel::OfHost { host: HostId(0), what });
+            self.agenda.add(
+                now + Duration::from_millis(500),
+                Parcel::OfHost {
+                    host: HostId(0),
+                    what,
+                },
+            );
         }
         true
     }
 
-    /// A host that came by itself learns that its link is cut: it closes what it has, and comes again.
+    /// A host that came by itself learns that its link is cut: it closes what it has, and comes
+    /// again.
     fn come_again(&mut self, host: HostId) {
-        self.hosts.get_mut(&host).expect("it learns that").host.lose_link();
+        self.hosts
+            .get_mut(&host)
+            .expect("it learns that")
+            .host
+            .lose_link();
         self.pump();
-        let node = self.hosts.remove(&host).expect("it has just closed its rooms");
+        let node = self
+            .hosts
+            .remove(&host)
+            .expect("it has just closed its rooms");
         let at = self.now + Duration::from_millis(500);
-        let what = OfHost::Born { origin: Origin::Remote, address: node.host.address().to_owned() };
-        self.agenda.add(at, Parcel::OfHost { host: HostId(0), what });
+        let what = OfHost::Born {
+            origin: Origin::Remote,
+            address: node.host.address().to_owned(),
+        };
+        self.agenda.add(
+            at,
+            Parcel::OfHost {
+                host: HostId(0),
+                what,
+            },
+        );
     }
 
     fn write_soon(&mut self, host: HostId) {
         let at = self.now + self.fleet.up_to_ms(2);
         let node = self.hosts.get_mut(&host).expect("it speaks");
         if !std::mem::replace(&mut node.writing, true) {
-            self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Written });
+            self.agenda.add(
+                at,
+                Parcel::OfHost {
+                    host,
+                    what: OfHost::Written,
+                },
+            );
         }
     }
 
@@ -444,12 +593,21 @@ impl System {
         node.writing = false;
         let word = node.row.pop_front_if(|said| matches!(said, Said::World(_)));
         let mut datagrams = Vec::new();
-        while let Some(datagram) = node.row.pop_front_if(|said| matches!(said, Said::Datagram(..))) {
+        while let Some(datagram) = node
+            .row
+            .pop_front_if(|said| matches!(said, Said::Datagram(..)))
+        {
             datagrams.push(datagram);
         }
         if let Some(Said::World(message)) = word.filter(|_| node.linked) {
             node.up_at = node.up_at.max(at);
-            self.agenda.add(node.up_at, Parcel::OfHost { host, what: OfHost::Said(Box::new(message)) });
+            self.agenda.add(
+                node.up_at,
+                Parcel::OfHost {
+                    host,
+                    what: OfHost::Said(Box::new(message)),
+                },
+            );
         }
         let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::Ending);
         for datagram in datagrams {
@@ -465,14 +623,26 @@ impl System {
     /// The lobby learns that a host is gone, after all that it has said.
     fn lose_link(&mut self, host: HostId, up_at: LocalTime) {
         let at = up_at.max(self.now + self.fleet.up_to_ms(10));
-        self.agenda.add(at, Parcel::OfHost { host, what: OfHost::Gone });
+        self.agenda.add(
+            at,
+            Parcel::OfHost {
+                host,
+                what: OfHost::Gone,
+            },
+        );
     }
 
     /// Those who hear nothing any more give up some time.
     fn leave_clients(&mut self, host: HostId) {
         let there = self.guests.iter().filter_map(|guest| guest.game);
         for conn in there.filter(|conn| self.games.get(conn).is_some_and(|(_, at)| *at == host)) {
-            self.agenda.add(self.now + NO_ANSWER, Parcel::OfHost { host, what: OfHost::Idle { conn } });
+            self.agenda.add(
+                self.now + NO_ANSWER,
+                Parcel::OfHost {
+                    host,
+                    what: OfHost::Idle { conn },
+                },
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! What lies in `deploy/`, read: YAML as JSON, units of systemd, the Dockerfile; and each start of one of our programs in it.
+//! What lies in `deploy/`, read: YAML as JSON, units of systemd, the Dockerfile; and each start of
+//! one of our programs in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,21 +25,37 @@ impl Start {
     /// What a flag, or the variable of its name, says.
     pub(crate) fn value(&self, flag: &str) -> Option<String> {
         let next = self.arguments.iter().zip(self.arguments.iter().skip(1));
-        let given = next.filter(|(argument, _)| *argument == flag).map(|(_, value)| value.clone()).next();
-        let glued = || self.arguments.iter().find_map(|it| it.strip_prefix(&format!("{flag}=")).map(str::to_owned));
-        given.or_else(glued).or_else(|| self.variables.get(&variable(flag)).cloned())
+        let given = next
+            .filter(|(argument, _)| *argument == flag)
+            .map(|(_, value)| value.clone())
+            .next();
+        let glued = || {
+            self.arguments
+                .iter()
+                .find_map(|it| it.strip_prefix(&format!("{flag}=")).map(str::to_owned))
+        };
+        given
+            .or_else(glued)
+            .or_else(|| self.variables.get(&variable(flag)).cloned())
     }
 
     /// The port that a flag's address ends in.
     pub(crate) fn port(&self, flag: &str) -> u64 {
-        let value = self.value(flag).unwrap_or_else(|| panic!("{}: no {flag}", self.place));
+        let value = self
+            .value(flag)
+            .unwrap_or_else(|| panic!("{}: no {flag}", self.place));
         port_of(&value).unwrap_or_else(|| panic!("{}: {flag} {value} has no port", self.place))
     }
 }
 
 /// The variable of a flag.
 pub(crate) fn variable(flag: &str) -> String {
-    format!("AMBIT_{}", flag.trim_start_matches('-').replace('-', "_").to_uppercase())
+    format!(
+        "AMBIT_{}",
+        flag.trim_start_matches('-')
+            .replace('-', "_")
+            .to_uppercase()
+    )
 }
 
 /// What is behind the last colon.
@@ -47,12 +64,16 @@ pub(crate) fn port_of(address: &str) -> Option<u64> {
 }
 
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the workspace")
+        .to_path_buf()
 }
 
 /// A file in `deploy/`.
 pub(crate) fn read(name: &str) -> String {
-    fs::read_to_string(root().join("deploy").join(name)).unwrap_or_else(|error| panic!("deploy/{name}: {error}"))
+    fs::read_to_string(root().join("deploy").join(name))
+        .unwrap_or_else(|error| panic!("deploy/{name}: {error}"))
 }
 
 /// All files in `deploy/`, by their names from there on.
@@ -60,8 +81,16 @@ pub(crate) fn files() -> Vec<String> {
     let top = root().join("deploy");
     let (mut files, mut folders) = (Vec::new(), vec![top.clone()]);
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder of the project can be read").flatten() {
-            let name = entry.path().strip_prefix(&top).expect("below it").to_string_lossy().into_owned();
+        for entry in fs::read_dir(&folder)
+            .expect("a folder of the project can be read")
+            .flatten()
+        {
+            let name = entry
+                .path()
+                .strip_prefix(&top)
+                .expect("below it")
+                .to_string_lossy()
+                .into_owned();
             match entry.path().is_dir() {
                 true if name == "secrets" => {}
                 true => folders.push(entry.path()),
@@ -75,8 +104,12 @@ pub(crate) fn files() -> Vec<String> {
 
 /// The documents of a YAML file.
 pub(crate) fn yaml(name: &str) -> Vec<Value> {
-    let documents = YamlOwned::load_from_str(&read(name)).unwrap_or_else(|error| panic!("deploy/{name}: {error}"));
-    documents.iter().map(|document| json(name, document)).collect()
+    let documents = YamlOwned::load_from_str(&read(name))
+        .unwrap_or_else(|error| panic!("deploy/{name}: {error}"));
+    documents
+        .iter()
+        .map(|document| json(name, document))
+        .collect()
 }
 
 fn json(name: &str, yaml: &YamlOwned) -> Value {
@@ -90,7 +123,9 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
         YamlOwned::Mapping(entries) => {
             let mut map = Map::new();
             for (key, value) in entries {
-                let key = key.as_str().unwrap_or_else(|| panic!("deploy/{name}: a key that is no text: {key:?}"));
+                let key = key
+                    .as_str()
+                    .unwrap_or_else(|| panic!("deploy/{name}: a key that is no text: {key:?}"));
                 let value = json(name, value);
                 // What is merged gives way to what stands beside it.
                 match (key, value) {
@@ -111,13 +146,20 @@ fn json(name: &str, yaml: &YamlOwned) -> Value {
 /// Keys and values of a systemd unit, section by section; a key may come again.
 pub(crate) fn unit(name: &str) -> Vec<(String, String, String)> {
     let (mut section, mut entries) = (String::new(), Vec::new());
-    for line in read(name).lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+    for line in read(name)
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        if let Some(title) = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'))
+        {
             title.clone_into(&mut section);
             continue;
         }
-        let (key, value) =
-            line.split_once('=').unwrap_or_else(|| panic!("deploy/{name}: neither key nor section: {line}"));
+        let (key, value) = line
+            .split_once('=')
+            .unwrap_or_else(|| panic!("deploy/{name}: neither key nor section: {line}"));
         entries.push((section.clone(), key.to_owned(), value.to_owned()));
     }
     entries
@@ -125,28 +167,44 @@ pub(crate) fn unit(name: &str) -> Vec<(String, String, String)> {
 
 /// The value of a key that a unit has once.
 pub(crate) fn unit_value(name: &str, key: &str) -> String {
-    let found: Vec<_> = unit(name).into_iter().filter(|(_, it, _)| it == key).collect();
+    let found: Vec<_> = unit(name)
+        .into_iter()
+        .filter(|(_, it, _)| it == key)
+        .collect();
     assert_eq!(found.len(), 1, "deploy/{name}: {key}");
     found[0].2.clone()
 }
 
 /// What a unit runs; a drop-in first takes away what it replaces.
 pub(crate) fn command_of(name: &str) -> String {
-    let commands = unit(name).into_iter().filter(|(_, key, value)| key == "ExecStart" && !value.is_empty());
+    let commands = unit(name)
+        .into_iter()
+        .filter(|(_, key, value)| key == "ExecStart" && !value.is_empty());
     let mut commands: Vec<String> = commands.map(|(_, _, command)| command).collect();
     assert_eq!(commands.len(), 1, "deploy/{name}: ExecStart");
     commands.remove(0)
 }
 
 fn environment_files(name: &str) -> Vec<String> {
-    unit(name).into_iter().filter(|(_, key, _)| key == "EnvironmentFile").map(|(_, _, file)| file).collect()
+    unit(name)
+        .into_iter()
+        .filter(|(_, key, _)| key == "EnvironmentFile")
+        .map(|(_, _, file)| file)
+        .collect()
 }
 
 /// The variables of a file for systemd or containers.
 pub(crate) fn variables(name: &str, text: &str) -> BTreeMap<String, String> {
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let entries = lines.map(|line| line.split_once('=').unwrap_or_else(|| panic!("{name}: no variable: {line}")));
-    entries.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    let lines = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let entries = lines.map(|line| {
+        line.split_once('=')
+            .unwrap_or_else(|| panic!("{name}: no variable: {line}"))
+    });
+    entries
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// The stages of the Dockerfile, each with its instructions: the word and the rest.
@@ -154,13 +212,23 @@ pub(crate) fn stages() -> BTreeMap<String, Vec<(String, String)>> {
     let text = read("Dockerfile").replace("\\\n", " ");
     let mut stages: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     let mut stage = String::new();
-    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let (word, rest) = line.split_once(' ').unwrap_or_else(|| panic!("deploy/Dockerfile: {line}"));
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        let (word, rest) = line
+            .split_once(' ')
+            .unwrap_or_else(|| panic!("deploy/Dockerfile: {line}"));
         if word == "FROM" {
-            let (_, name) = rest.rsplit_once(" AS ").unwrap_or_else(|| panic!("a stage without a name: {line}"));
+            let (_, name) = rest
+                .rsplit_once(" AS ")
+                .unwrap_or_else(|| panic!("a stage without a name: {line}"));
             name.clone_into(&mut stage);
         }
-        stages.entry(stage.clone()).or_default().push((word.to_owned(), rest.trim().to_owned()));
+        stages
+            .entry(stage.clone())
+            .or_default()
+            .push((word.to_owned(), rest.trim().to_owned()));
     }
     stages
 }
@@ -168,9 +236,16 @@ pub(crate) fn stages() -> BTreeMap<String, Vec<(String, String)>> {
 /// What an image sets.
 pub(crate) fn image_variables(stage: &str) -> BTreeMap<String, String> {
     let stages = stages();
-    let stage = stages.get(stage).unwrap_or_else(|| panic!("the Dockerfile has no stage {stage}"));
-    let sets = stage.iter().filter(|(word, _)| word == "ENV").flat_map(|(_, rest)| rest.split_whitespace());
-    sets.filter_map(|set| set.split_once('=')).map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    let stage = stages
+        .get(stage)
+        .unwrap_or_else(|| panic!("the Dockerfile has no stage {stage}"));
+    let sets = stage
+        .iter()
+        .filter(|(word, _)| word == "ENV")
+        .flat_map(|(_, rest)| rest.split_whitespace());
+    sets.filter_map(|set| set.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// `ambit/NAME:TAG` as the name, if the image is ours.
@@ -182,39 +257,71 @@ pub(crate) fn ours(image: &str) -> Option<&str> {
 
 /// Pods of the manifests: the file, what it belongs to, its spec.
 pub(crate) fn pods() -> Vec<(String, Value, Value)> {
-    let names = files().into_iter().filter(|name| name.starts_with("kubernetes/"));
-    let documents = names.flat_map(|name| yaml(&name).into_iter().map(move |document| (name.clone(), document)));
+    let names = files()
+        .into_iter()
+        .filter(|name| name.starts_with("kubernetes/"));
+    let documents = names.flat_map(|name| {
+        yaml(&name)
+            .into_iter()
+            .map(move |document| (name.clone(), document))
+    });
     let pod = |(name, document): (String, Value)| {
         let template = &document["spec"]["template"];
-        let spec = if document["kind"] == "Fleet" { &template["spec"]["template"]["spec"] } else { &template["spec"] };
-        spec["containers"].is_array().then(|| (name, document.clone(), spec.clone()))
+        let spec = if document["kind"] == "Fleet" {
+            &template["spec"]["template"]["spec"]
+        } else {
+            &template["spec"]
+        };
+        spec["containers"]
+            .is_array()
+            .then(|| (name, document.clone(), spec.clone()))
     };
     documents.filter_map(pod).collect()
 }
 
 /// Services of the compose file.
 pub(crate) fn services() -> Map<String, Value> {
-    yaml("compose/compose.yaml")[0]["services"].as_object().expect("services").clone()
+    yaml("compose/compose.yaml")[0]["services"]
+        .as_object()
+        .expect("services")
+        .clone()
 }
 
 /// Each start of one of our programs in all the files.
 pub(crate) fn starts() -> Vec<Start> {
     let mut starts = Vec::new();
     let ours_of = |container: &Value| {
-        container["image"].as_str().and_then(ours).filter(|name| name.ends_with("-server")).map(str::to_owned)
+        container["image"]
+            .as_str()
+            .and_then(ours)
+            .filter(|name| name.ends_with("-server"))
+            .map(str::to_owned)
     };
     for (name, service) in services() {
-        let Some(program) = ours_of(&service) else { continue };
+        let Some(program) = ours_of(&service) else {
+            continue;
+        };
         let mut variables = image_variables(&program);
         for file in service["env_file"].as_array().expect("files of variables") {
-            variables.extend(made_up_secrets(file.as_str().expect("a name").trim_start_matches("../secrets/")));
+            variables.extend(made_up_secrets(
+                file.as_str()
+                    .expect("a name")
+                    .trim_start_matches("../secrets/"),
+            ));
         }
         let place = format!("compose: {name}");
-        starts.push(Start { place, program, arguments: texts(&service["command"]), variables });
+        starts.push(Start {
+            place,
+            program,
+            arguments: texts(&service["command"]),
+            variables,
+        });
     }
     for (name, document, pod) in pods() {
         for container in pod["containers"].as_array().expect("containers") {
-            let Some(program) = ours_of(container) else { continue };
+            let Some(program) = ours_of(container) else {
+                continue;
+            };
             let mut variables = image_variables(&program);
             for variable in container["env"].as_array().into_iter().flatten() {
                 let key = variable["name"].as_str().expect("a name").to_owned();
@@ -226,20 +333,39 @@ pub(crate) fn starts() -> Vec<Start> {
                 variables.insert(key, value);
             }
             let place = format!("{name}: {}", document["kind"]);
-            starts.push(Start { place, program, arguments: texts(&container["args"]), variables });
+            starts.push(Start {
+                place,
+                program,
+                arguments: texts(&container["args"]),
+                variables,
+            });
         }
     }
     for name in files().into_iter().filter(|name| is_unit(name)) {
-        let words: Vec<String> = command_of(&name).split_whitespace().map(str::to_owned).collect();
+        let words: Vec<String> = command_of(&name)
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
         let program = words[0].rsplit('/').next().expect("a path").to_owned();
         // A drop-in adds to what the unit has.
         let unit = format!("systemd/ambit-{program}.service");
         let mut variables = BTreeMap::new();
-        for file in environment_files(&unit).into_iter().chain(environment_files(&name)) {
-            let example = format!("systemd/{}.example", file.rsplit('/').next().expect("a path"));
+        for file in environment_files(&unit)
+            .into_iter()
+            .chain(environment_files(&name))
+        {
+            let example = format!(
+                "systemd/{}.example",
+                file.rsplit('/').next().expect("a path")
+            );
             variables.extend(self::variables(&example, &read(&example)));
         }
-        starts.push(Start { place: name, program, arguments: words[1..].to_vec(), variables });
+        starts.push(Start {
+            place: name,
+            program,
+            arguments: words[1..].to_vec(),
+            variables,
+        });
     }
     starts
 }
@@ -256,21 +382,36 @@ pub(crate) fn made_up_secrets(file: &str) -> BTreeMap<String, String> {
 
 /// What the README has people put there.
 fn of_config_map(map: &str, key: &str) -> String {
-    let (readme, command) = (read("README.md"), format!("create configmap {map} --from-literal={key}="));
-    let (_, rest) = readme.split_once(&command).unwrap_or_else(|| panic!("README: nobody is told to '{command}'"));
-    rest.split_whitespace().next().unwrap_or_default().to_owned()
+    let (readme, command) = (
+        read("README.md"),
+        format!("create configmap {map} --from-literal={key}="),
+    );
+    let (_, rest) = readme
+        .split_once(&command)
+        .unwrap_or_else(|| panic!("README: nobody is told to '{command}'"));
+    rest.split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn texts(items: &Value) -> Vec<String> {
     let items = items.as_array().expect("a list of arguments");
-    items.iter().map(|item| filled_in(item.as_str().expect("text"))).collect()
+    items
+        .iter()
+        .map(|item| filled_in(item.as_str().expect("text")))
+        .collect()
 }
 
-/// With something of that kind where the start fills in something: `${NAME:-default}` of compose, `$(NAME)` of Kubernetes.
+/// With something of that kind where the start fills in something: `${NAME:-default}` of compose,
+/// `$(NAME)` of Kubernetes.
 fn filled_in(text: &str) -> String {
     let mut text = text.to_owned();
     while let Some(start) = text.find("$(").or_else(|| text.find("${")) {
-        let end = start + text[start..].find([')', '}']).unwrap_or_else(|| panic!("no end of a name in '{text}'"));
+        let end = start
+            + text[start..]
+                .find([')', '}'])
+                .unwrap_or_else(|| panic!("no end of a name in '{text}'"));
         let name = &text[start + 2..end];
         let value = match name.split_once(":-") {
             Some((_, default)) => default,

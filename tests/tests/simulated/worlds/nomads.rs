@@ -1,4 +1,5 @@
-//! A game of three maps in a ring whose players wander by themselves, each with a purse that it carries along.
+//! A game of three maps in a ring whose players wander by themselves, each with a purse that it
+//! carries along.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,21 +37,37 @@ pub(super) fn gold_of(player: PlayerId) -> u64 {
 struct Nomads(BTreeMap<PlayerId, (ObjectId, u64, u64)>);
 
 pub(super) fn registry() -> Registry {
-    let info = GameInfo { name: "nomads", description: "Wander.", min_players: 1, join_running: true, parameters: &[] };
+    let info = GameInfo {
+        name: "nomads",
+        description: "Wander.",
+        min_players: 1,
+        join_running: true,
+        parameters: &[],
+    };
     Registry::standard().with(info, |_| Ok(Box::new(Nomads::default())))
 }
 
 /// The purse of a player who is in a room of the game, as its state says.
 pub(super) fn purse(game: &dyn Game, player: PlayerId) -> Option<Purse> {
     let nomads: BTreeMap<PlayerId, (ObjectId, u64, u64)> = saved::all(&game.save()?).ok()?;
-    nomads.get(&player).map(|&(_, gold, hops)| Purse { gold, hops })
+    nomads
+        .get(&player)
+        .map(|&(_, gold, hops)| Purse { gold, hops })
 }
 
 impl Game for Nomads {
     fn schema(&self) -> Schema {
         let components = vec![ComponentSpec::public("path", Codec::Path)];
-        let kinds = vec![Kind { name: "nomad".into(), components, ..Kind::default() }];
-        Schema { game: "nomads".into(), kinds, ..Schema::default() }
+        let kinds = vec![Kind {
+            name: "nomad".into(),
+            components,
+            ..Kind::default()
+        }];
+        Schema {
+            game: "nomads".into(),
+            kinds,
+            ..Schema::default()
+        }
     }
 
     fn start(&mut self, _: &mut World) {}
@@ -84,7 +101,12 @@ impl Game for Nomads {
 
     fn step(&mut self, world: &mut World, _: Duration) {
         if world.now() > GameTime::ZERO + ROAM {
-            for &(nomad, ..) in self.0.values().filter(|(nomad, ..)| world.is_moving(*nomad)).collect::<Vec<_>>() {
+            for &(nomad, ..) in self
+                .0
+                .values()
+                .filter(|(nomad, ..)| world.is_moving(*nomad))
+                .collect::<Vec<_>>()
+            {
                 world.stop(nomad, world.now());
             }
             return;
@@ -98,10 +120,19 @@ impl Game for Nomads {
     }
 
     fn carry(&self, _: &World, player: PlayerId) -> Option<Vec<u8>> {
-        self.0.get(&player).map(|&(_, gold, hops)| saved::of(&(gold, hops)))
+        self.0
+            .get(&player)
+            .map(|&(_, gold, hops)| saved::of(&(gold, hops)))
     }
 
-    fn arrive(&mut self, world: &mut World, player: PlayerId, name: &str, at: Position, carried: &[u8]) -> ObjectId {
+    fn arrive(
+        &mut self,
+        world: &mut World,
+        player: PlayerId,
+        name: &str,
+        at: Position,
+        carried: &[u8],
+    ) -> ObjectId {
         let nomad = self.join(world, player, name);
         world.put_at(nomad, at);
         let (gold, hops): (u64, u64) = saved::all(carried).expect("what `carry` has said");

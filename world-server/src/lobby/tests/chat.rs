@@ -31,7 +31,10 @@ fn a_room_hears_its_members_only() {
     assert_eq!(heard(&mut scene, &ann), ["psst"]);
     assert_eq!(heard(&mut scene, &bob), ["psst"]);
     assert_eq!(heard(&mut scene, &cid), [""; 0]);
-    assert_eq!(scene.refusal(cid.conn, say(world::Channel::Room, "psst")), ErrorCode::NotInRoom);
+    assert_eq!(
+        scene.refusal(cid.conn, say(world::Channel::Room, "psst")),
+        ErrorCode::NotInRoom
+    );
 }
 
 #[test]
@@ -59,7 +62,10 @@ fn a_whisper_by_id_or_name_is_heard_by_two() {
 fn a_whisper_to_nobody_or_to_somebody_away_is_refused() {
     let (mut scene, [ann, bob, _]) = people();
     for (to, to_name) in [(0, ""), (0, "nobody"), (999, "bob")] {
-        assert_eq!(scene.refusal(ann.conn, whisper(to, to_name)), ErrorCode::NoSuchPlayer);
+        assert_eq!(
+            scene.refusal(ann.conn, whisper(to, to_name)),
+            ErrorCode::NoSuchPlayer
+        );
     }
     scene.lose(&bob);
     let (code, message) = scene.refused(ann.conn, whisper(bob.id, ""));
@@ -71,8 +77,19 @@ fn a_whisper_to_nobody_or_to_somebody_away_is_refused() {
 #[test]
 fn text_that_breaks_the_rules_is_not_said() {
     let (mut scene, [ann, bob, _]) = people();
-    for text in ["", "  ", "a\nb", "\u{1b}[2J", "\u{202e}abc", &"x".repeat(501)] {
-        assert_eq!(scene.refusal(ann.conn, say(world::Channel::Lobby, text)), ErrorCode::BadText, "{text:?}");
+    for text in [
+        "",
+        "  ",
+        "a\nb",
+        "\u{1b}[2J",
+        "\u{202e}abc",
+        &"x".repeat(501),
+    ] {
+        assert_eq!(
+            scene.refusal(ann.conn, say(world::Channel::Lobby, text)),
+            ErrorCode::BadText,
+            "{text:?}"
+        );
     }
     scene.done(ann.conn, say(world::Channel::Lobby, &"ü".repeat(500)));
     assert_eq!(heard(&mut scene, &bob).len(), 1);
@@ -80,16 +97,26 @@ fn text_that_breaks_the_rules_is_not_said() {
 
 #[test]
 fn who_talks_too_much_is_not_heard_for_a_while() {
-    let mut scene = Scene::with(LobbyConfig { chat_per_s: 1, chat_burst: 3, ..LobbyConfig::default() });
+    let mut scene = Scene::with(LobbyConfig {
+        chat_per_s: 1,
+        chat_burst: 3,
+        ..LobbyConfig::default()
+    });
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     for _ in 0..3 {
         scene.done(ann.conn, say(world::Channel::Lobby, "spam"));
     }
-    assert_eq!(scene.refusal(ann.conn, say(world::Channel::Lobby, "spam")), ErrorCode::RateLimited);
+    assert_eq!(
+        scene.refusal(ann.conn, say(world::Channel::Lobby, "spam")),
+        ErrorCode::RateLimited
+    );
     scene.done(bob.conn, say(world::Channel::Lobby, "quiet!"));
     scene.pass(seconds(1));
     scene.done(ann.conn, say(world::Channel::Lobby, "sorry"));
-    assert_eq!(heard(&mut scene, &bob), ["spam", "spam", "spam", "quiet!", "sorry"]);
+    assert_eq!(
+        heard(&mut scene, &bob),
+        ["spam", "spam", "spam", "quiet!", "sorry"]
+    );
 }
 
 fn people() -> (Scene, [Client; 3]) {
@@ -99,18 +126,30 @@ fn people() -> (Scene, [Client; 3]) {
 }
 
 fn say(channel: world::Channel, text: &str) -> ask::Body {
-    ask::Body::Say(world::Say { channel: channel.into(), text: text.to_owned(), ..world::Say::default() })
+    ask::Body::Say(world::Say {
+        channel: channel.into(),
+        text: text.to_owned(),
+        ..world::Say::default()
+    })
 }
 
 fn whisper(to: u64, to_name: &str) -> ask::Body {
     let channel = world::Channel::Whisper.into();
-    ask::Body::Say(world::Say { channel, text: "psst".to_owned(), to, to_name: to_name.to_owned() })
+    ask::Body::Say(world::Say {
+        channel,
+        text: "psst".to_owned(),
+        to,
+        to_name: to_name.to_owned(),
+    })
 }
 
 fn heard(scene: &mut Scene, client: &Client) -> Vec<String> {
-    let chats = scene.news(client).into_iter().filter_map(|body| match body {
-        Body::Chat(chat) => Some(chat.text),
-        _ => None,
-    });
+    let chats = scene
+        .news(client)
+        .into_iter()
+        .filter_map(|body| match body {
+            Body::Chat(chat) => Some(chat.text),
+            _ => None,
+        });
     chats.collect()
 }

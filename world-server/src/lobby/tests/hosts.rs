@@ -10,12 +10,20 @@ use crate::lobby::{HostId, Origin};
 #[test]
 fn a_host_is_configured_before_anything_else() {
     let mut scene = Scene::new();
-    scene.lobby.handle_host_start(scene.now, HostId(1), Origin::Remote);
+    scene
+        .lobby
+        .handle_host_start(scene.now, HostId(1), Origin::Remote);
     scene.carry();
     let orders = scene.orders();
-    let [(HostId(1), world_to_host::Body::Configure(configure))] = &orders[..] else { panic!("{orders:?}") };
+    let [(HostId(1), world_to_host::Body::Configure(configure))] = &orders[..] else {
+        panic!("{orders:?}")
+    };
     assert_eq!(
-        (configure.version, configure.ticket_key.len(), configure.grace_ms),
+        (
+            configure.version,
+            configure.ticket_key.len(),
+            configure.grace_ms
+        ),
         (ambit_proto::host::VERSION, 32, 30_000)
     );
 }
@@ -23,7 +31,9 @@ fn a_host_is_configured_before_anything_else() {
 #[test]
 fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
     let mut scene = Scene::unlimited();
-    let clients: Vec<_> = (0..9).map(|number| scene.enter(&format!("p{number}"))).collect();
+    let clients: Vec<_> = (0..9)
+        .map(|number| scene.enter(&format!("p{number}")))
+        .collect();
     let (first, second) = (scene.host(1, 8), scene.host(2, 8));
     assert_eq!(placed(&mut scene, &clients[0..3]), first); // 3 players against 0.
     assert_eq!(placed(&mut scene, &clients[3..5]), second); // 3 against 2.
@@ -36,7 +46,9 @@ fn a_room_goes_to_the_host_with_the_fewest_players_then_rooms() {
 #[test]
 fn a_full_host_is_passed_over() {
     let mut scene = Scene::new();
-    let clients: Vec<_> = (0..3).map(|number| scene.enter(&format!("p{number}"))).collect();
+    let clients: Vec<_> = (0..3)
+        .map(|number| scene.enter(&format!("p{number}")))
+        .collect();
     let small = scene.host(1, 1);
     assert_eq!(placed(&mut scene, &clients[0..1]), small);
     let large = scene.host(2, 2);
@@ -56,10 +68,20 @@ fn the_players_of_a_host_that_died_are_in_the_lobby_and_the_others_notice_nothin
     for client in [ann, bob] {
         let (code, message) = scene.left(client);
         assert_eq!(code, ErrorCode::HostDied);
-        assert!(message.contains(&lost.to_string()) && message.contains("killed by signal 9"), "{message}");
+        assert!(
+            message.contains(&lost.to_string()) && message.contains("killed by signal 9"),
+            "{message}"
+        );
     }
     assert_eq!(scene.news(cid), []);
-    assert_eq!(scene.listed(ann).iter().map(|room| room.id).collect::<Vec<_>>(), [kept]);
+    assert_eq!(
+        scene
+            .listed(ann)
+            .iter()
+            .map(|room| room.id)
+            .collect::<Vec<_>>(),
+        [kept]
+    );
     assert_eq!(scene.orders(), []);
     // They can start anew.
     assert_eq!(placed(&mut scene, &clients[0..2]), second);
@@ -74,7 +96,10 @@ fn a_start_on_a_host_that_dies_is_answered() {
     let number = scene.send(ann.conn, start());
     scene.lose_host(host, "killed");
     let answers = scene.answers_to(ann.conn, number);
-    assert!(matches!(&answers[..], [Body::Error(error)] if error.code == ErrorCode::HostDied as i32), "{answers:?}");
+    assert!(
+        matches!(&answers[..], [Body::Error(error)] if error.code == ErrorCode::HostDied as i32),
+        "{answers:?}"
+    );
     assert_eq!(scene.left(&ann).0, ErrorCode::HostDied);
 }
 
@@ -84,15 +109,37 @@ fn a_host_is_heard_only_about_its_own_rooms() {
     let (owner, other) = (scene.host(1, 8), scene.host(2, 8));
     let ann = scene.enter("ann");
     let room = scene.running_room_of(owner, &[&ann]);
-    let closed = host::RoomClosed { room, ..host::RoomClosed::default() };
-    let out = host::PlayerOut { room, player: ann.id, reason: 0 };
+    let closed = host::RoomClosed {
+        room,
+        ..host::RoomClosed::default()
+    };
+    let out = host::PlayerOut {
+        room,
+        player: ann.id,
+        reason: 0,
+    };
     scene.host_says(other, host_to_world::Body::RoomClosed(closed));
     scene.host_says(other, host_to_world::Body::PlayerOut(out));
     scene.opened(other, room, None);
     scene.opened(owner, 999, None);
-    scene.host_says(owner, host_to_world::Body::PlayerOut(host::PlayerOut { room, player: 999, reason: 0 }));
-    scene.host_says(owner, host_to_world::Body::RoomClosed(host::RoomClosed { room: 999, ..Default::default() }));
-    scene.lobby.handle_host(scene.now, owner, host::HostToWorld { body: None });
+    scene.host_says(
+        owner,
+        host_to_world::Body::PlayerOut(host::PlayerOut {
+            room,
+            player: 999,
+            reason: 0,
+        }),
+    );
+    scene.host_says(
+        owner,
+        host_to_world::Body::RoomClosed(host::RoomClosed {
+            room: 999,
+            ..Default::default()
+        }),
+    );
+    scene
+        .lobby
+        .handle_host(scene.now, owner, host::HostToWorld { body: None });
     scene.carry();
     assert_eq!(scene.news(&ann), []);
     assert_eq!(scene.members(&ann), "ann*");
@@ -101,22 +148,38 @@ fn a_host_is_heard_only_about_its_own_rooms() {
 #[test]
 fn a_host_of_another_version_is_sent_home() {
     let mut scene = Scene::new();
-    let ready = host::HostReady { version: 2, ..host::HostReady::default() };
+    let ready = host::HostReady {
+        version: 2,
+        ..host::HostReady::default()
+    };
     scene.host_says(HostId(1), host_to_world::Body::Ready(ready));
-    assert!(matches!(&scene.orders()[..], [(HostId(1), world_to_host::Body::Drain(_))]));
-    assert_eq!((scene.lobby.stats().hosts, scene.lobby.stats().hosts_refused), (0, 1));
+    assert!(matches!(
+        &scene.orders()[..],
+        [(HostId(1), world_to_host::Body::Drain(_))]
+    ));
+    assert_eq!(
+        (scene.lobby.stats().hosts, scene.lobby.stats().hosts_refused),
+        (0, 1)
+    );
 }
 
 #[test]
 fn what_hosts_report_is_kept_for_the_metrics() {
     let mut scene = Scene::new();
     let host = scene.host(1, 8);
-    let stats = host::HostStats { rooms: 3, datagrams_in: 7, ..host::HostStats::default() };
+    let stats = host::HostStats {
+        rooms: 3,
+        datagrams_in: 7,
+        ..host::HostStats::default()
+    };
     scene.host_says(host, host_to_world::Body::Stats(stats.clone()));
     scene.host_says(HostId(9), host_to_world::Body::Stats(stats.clone()));
     let hosts: Vec<_> = scene.lobby.hosts().collect();
     assert_eq!(hosts.len(), 1);
-    assert_eq!((hosts[0].0, hosts[0].1.label.as_str(), &hosts[0].1.stats), (host, "host 1", &stats));
+    assert_eq!(
+        (hosts[0].0, hosts[0].1.label.as_str(), &hosts[0].1.stats),
+        (host, "host 1", &stats)
+    );
 }
 
 /// Has these players start a room, and says where.

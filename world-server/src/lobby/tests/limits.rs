@@ -15,13 +15,22 @@ fn requests_over_the_rate_are_refused_and_the_others_notice_nothing() {
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     // The hello was one of the burst of 40.
     for _ in 0..39 {
-        assert!(matches!(scene.ask(ann.conn, everybody()), Body::PlayerList(_)));
+        assert!(matches!(
+            scene.ask(ann.conn, everybody()),
+            Body::PlayerList(_)
+        ));
     }
     assert_eq!(scene.refusal(ann.conn, everybody()), ErrorCode::RateLimited);
-    assert!(matches!(scene.ask(bob.conn, everybody()), Body::PlayerList(_)));
+    assert!(matches!(
+        scene.ask(bob.conn, everybody()),
+        Body::PlayerList(_)
+    ));
     scene.pass(seconds(1));
     for _ in 0..20 {
-        assert!(matches!(scene.ask(ann.conn, everybody()), Body::PlayerList(_)));
+        assert!(matches!(
+            scene.ask(ann.conn, everybody()),
+            Body::PlayerList(_)
+        ));
     }
     assert_eq!(scene.refusal(ann.conn, everybody()), ErrorCode::RateLimited);
 }
@@ -43,13 +52,20 @@ fn two_hundred_refusals_in_a_row_close_the_connection() {
 
 #[test]
 fn connections_in_all_are_limited_until_one_is_closed() {
-    let mut scene = Scene::with(LobbyConfig { max_connections: 3, ..LobbyConfig::default() });
+    let mut scene = Scene::with(LobbyConfig {
+        max_connections: 3,
+        ..LobbyConfig::default()
+    });
     let ann = scene.enter("ann");
     scene.enter("bob");
     scene.connect();
     let late = scene.connect();
     assert_eq!(scene.closed(late), Some(ErrorCode::TooManyConnections));
-    assert_eq!(scene.news_on(late), [], "nothing was sent on a connection that was not taken");
+    assert_eq!(
+        scene.news_on(late),
+        [],
+        "nothing was sent on a connection that was not taken"
+    );
     scene.lose(&ann);
     let next = scene.connect();
     assert_eq!(scene.closed(next), None);
@@ -57,7 +73,10 @@ fn connections_in_all_are_limited_until_one_is_closed() {
 
 #[test]
 fn connections_of_one_address_are_limited() {
-    let mut scene = Scene::with(LobbyConfig { max_per_address: 2, ..LobbyConfig::default() });
+    let mut scene = Scene::with(LobbyConfig {
+        max_per_address: 2,
+        ..LobbyConfig::default()
+    });
     let address = |last| IpAddr::from(Ipv4Addr::new(10, 0, 0, last));
     let first = scene.connect_from(address(1));
     scene.connect_from(address(1));
@@ -72,13 +91,24 @@ fn connections_of_one_address_are_limited() {
 
 #[test]
 fn a_connection_counts_until_it_is_really_closed() {
-    let mut scene = Scene::with(LobbyConfig { max_connections: 1, ..LobbyConfig::default() });
+    let mut scene = Scene::with(LobbyConfig {
+        max_connections: 1,
+        ..LobbyConfig::default()
+    });
     let address = IpAddr::from(Ipv4Addr::LOCALHOST);
     scene.lobby.handle_connect(scene.now, ConnId(1), address);
-    scene.lobby.handle_malformed(scene.now, ConnId(1), ErrorCode::Malformed);
+    scene
+        .lobby
+        .handle_malformed(scene.now, ConnId(1), ErrorCode::Malformed);
     while scene.lobby.poll_output().is_some() {}
     scene.lobby.handle_connect(scene.now, ConnId(2), address);
-    assert!(matches!(scene.lobby.poll_output(), Some(crate::lobby::Output::Close { conn: ConnId(2), .. })));
+    assert!(matches!(
+        scene.lobby.poll_output(),
+        Some(crate::lobby::Output::Close {
+            conn: ConnId(2),
+            ..
+        })
+    ));
     scene.lobby.handle_disconnect(scene.now, ConnId(1));
     scene.lobby.handle_connect(scene.now, ConnId(3), address);
     assert_eq!(scene.lobby.poll_output(), None);
@@ -86,7 +116,10 @@ fn a_connection_counts_until_it_is_really_closed() {
 
 #[test]
 fn players_who_are_away_do_not_keep_others_out() {
-    let mut scene = Scene::with(LobbyConfig { max_connections: 2, ..LobbyConfig::default() });
+    let mut scene = Scene::with(LobbyConfig {
+        max_connections: 2,
+        ..LobbyConfig::default()
+    });
     let mut gone = Vec::new();
     for number in 0..10 {
         let client = scene.enter(&format!("p{number}"));
@@ -107,12 +140,21 @@ fn an_unknown_request_is_named_in_its_answer() {
     // Request 5, field 99 with 2 bytes in it.
     scene.send_raw(ann.conn, &[0x08, 0x05, 0x9a, 0x06, 0x02, 0xab, 0xcd]);
     let answers = scene.answers_to(ann.conn, 5);
-    let [Body::Error(error)] = &answers[..] else { panic!("{answers:?}") };
+    let [Body::Error(error)] = &answers[..] else {
+        panic!("{answers:?}")
+    };
     let (code, message) = read_error(error);
     assert_eq!(code, ErrorCode::UnknownMessage);
     assert!(message.contains("field 99"), "{message}");
 
-    scene.lobby.handle_request(scene.now, ann.conn, world::ClientToWorld { request: 6, body: None });
+    scene.lobby.handle_request(
+        scene.now,
+        ann.conn,
+        world::ClientToWorld {
+            request: 6,
+            body: None,
+        },
+    );
     scene.carry();
     assert!(matches!(&scene.answers_to(ann.conn, 6)[..], [Body::Error(error)] if error.code == 2));
     assert_eq!(scene.closed(ann.conn), None);
@@ -122,21 +164,34 @@ fn an_unknown_request_is_named_in_its_answer() {
 fn an_unknown_field_of_a_known_request_is_skipped() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let mut frame = world::ClientToWorld { request: 5, body: Some(everybody()) }.encode_to_vec();
+    let mut frame = world::ClientToWorld {
+        request: 5,
+        body: Some(everybody()),
+    }
+    .encode_to_vec();
     frame.extend([0x9a, 0x06, 0x02, 0xab, 0xcd]);
     scene.send_raw(ann.conn, &frame);
-    assert!(matches!(&scene.answers_to(ann.conn, 5)[..], [Body::PlayerList(_)]));
+    assert!(matches!(
+        &scene.answers_to(ann.conn, 5)[..],
+        [Body::PlayerList(_)]
+    ));
 }
 
 #[test]
 fn a_request_with_number_0_is_malformed() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let message = world::ClientToWorld { request: 0, body: Some(create(room("den"))) };
+    let message = world::ClientToWorld {
+        request: 0,
+        body: Some(create(room("den"))),
+    };
     scene.lobby.handle_request(scene.now, ann.conn, message);
     scene.carry();
     let news = scene.news(&ann);
-    assert!(matches!(&news[..], [Body::Error(error)] if error.code == 3), "{news:?}");
+    assert!(
+        matches!(&news[..], [Body::Error(error)] if error.code == 3),
+        "{news:?}"
+    );
     assert_eq!(scene.listed(&ann), []);
 }
 
@@ -148,7 +203,9 @@ fn what_is_no_message_closes_the_connection_and_keeps_the_session() {
     assert_eq!(scene.goodbye(ann.conn), Some(ErrorCode::Malformed));
     assert_eq!(scene.closed(ann.conn), Some(ErrorCode::Malformed));
     let ann = scene.resume(&ann);
-    scene.lobby.handle_malformed(scene.now, ann.conn, ErrorCode::MessageTooLarge);
+    scene
+        .lobby
+        .handle_malformed(scene.now, ann.conn, ErrorCode::MessageTooLarge);
     scene.carry();
     assert_eq!(scene.goodbye(ann.conn), Some(ErrorCode::MessageTooLarge));
     assert_eq!(scene.closed(ann.conn), Some(ErrorCode::MessageTooLarge));
@@ -158,11 +215,18 @@ fn what_is_no_message_closes_the_connection_and_keeps_the_session() {
 fn nothing_that_follows_a_goodbye_is_answered() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    scene.lobby.handle_malformed(scene.now, ann.conn, ErrorCode::Malformed);
+    scene
+        .lobby
+        .handle_malformed(scene.now, ann.conn, ErrorCode::Malformed);
     while scene.lobby.poll_output().is_some() {}
-    let message = world::ClientToWorld { request: 7, body: Some(everybody()) };
+    let message = world::ClientToWorld {
+        request: 7,
+        body: Some(everybody()),
+    };
     scene.lobby.handle_request(scene.now, ann.conn, message);
-    scene.lobby.handle_malformed(scene.now, ann.conn, ErrorCode::Malformed);
+    scene
+        .lobby
+        .handle_malformed(scene.now, ann.conn, ErrorCode::Malformed);
     assert_eq!(scene.lobby.poll_output(), None);
 }
 
@@ -170,9 +234,19 @@ fn nothing_that_follows_a_goodbye_is_answered() {
 fn a_channel_or_a_key_out_of_shape_is_malformed_and_answered() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let say = world::Say { channel: 9, text: "hello".into(), ..world::Say::default() };
-    assert_eq!(scene.refusal(ann.conn, ask::Body::Say(say)), ErrorCode::Malformed);
-    let key = world::CreateRoom { key: vec![1; 15], ..room("den") };
+    let say = world::Say {
+        channel: 9,
+        text: "hello".into(),
+        ..world::Say::default()
+    };
+    assert_eq!(
+        scene.refusal(ann.conn, ask::Body::Say(say)),
+        ErrorCode::Malformed
+    );
+    let key = world::CreateRoom {
+        key: vec![1; 15],
+        ..room("den")
+    };
     assert_eq!(scene.refusal(ann.conn, create(key)), ErrorCode::Malformed);
 }
 
@@ -187,9 +261,31 @@ fn everything_refused_and_done_is_counted() {
     let closed = scene.connect();
     scene.send_raw(closed, &[0xff]);
     let stats = scene.lobby.stats();
-    assert_eq!((stats.connections, stats.connections_total, stats.players, stats.players_away), (1, 3, 2, 1));
-    assert_eq!((stats.rooms, stats.rooms_running, stats.rooms_made, stats.rooms_started), (1, 1, 1, 1));
+    assert_eq!(
+        (
+            stats.connections,
+            stats.connections_total,
+            stats.players,
+            stats.players_away
+        ),
+        (1, 3, 2, 1)
+    );
+    assert_eq!(
+        (
+            stats.rooms,
+            stats.rooms_running,
+            stats.rooms_made,
+            stats.rooms_started
+        ),
+        (1, 1, 1, 1)
+    );
     assert_eq!((stats.hosts, stats.tickets), (1, 1));
-    assert_eq!(stats.refused.into_iter().collect::<Vec<_>>(), [(ErrorCode::AlreadyInRoom, 1)]);
-    assert_eq!(stats.closed.into_iter().collect::<Vec<_>>(), [(ErrorCode::Malformed, 1)]);
+    assert_eq!(
+        stats.refused.into_iter().collect::<Vec<_>>(),
+        [(ErrorCode::AlreadyInRoom, 1)]
+    );
+    assert_eq!(
+        stats.closed.into_iter().collect::<Vec<_>>(),
+        [(ErrorCode::Malformed, 1)]
+    );
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ambit_proto::control::world::{self, client_to_world as ask, room_change::Change, world_to_client::Body};
+use ambit_proto::control::world::{
+    self, client_to_world as ask, room_change::Change, world_to_client::Body,
+};
 use prost::Message;
 
 use super::scene::{Client, Scene, leave, parameters, ready, room, seconds};
@@ -15,12 +17,21 @@ fn a_subscriber_is_told_of_rooms_that_come_change_and_go() {
     assert_eq!(changes(&mut scene, &cid), [Change::Room(den.clone())]);
     scene.pass(seconds(1));
     scene.join(&bob, den.id);
-    assert_eq!(changes(&mut scene, &cid), [Change::Room(world::Room { players: 2, ..den.clone() })]);
+    assert_eq!(
+        changes(&mut scene, &cid),
+        [Change::Room(world::Room {
+            players: 2,
+            ..den.clone()
+        })]
+    );
     scene.pass(seconds(1));
     scene.ask(bob.conn, leave());
     scene.pass(seconds(1));
     scene.ask(ann.conn, leave());
-    assert_eq!(changes(&mut scene, &cid), [Change::Room(den.clone()), Change::Gone(den.id)]);
+    assert_eq!(
+        changes(&mut scene, &cid),
+        [Change::Room(den.clone()), Change::Gone(den.id)]
+    );
 }
 
 #[test]
@@ -32,7 +43,9 @@ fn a_subscriber_is_told_when_a_room_runs_and_when_its_host_changes() {
     assert!(subscribe(&mut scene, &cid)[0].running);
     scene.ask(ann.conn, leave());
     let told = changes(&mut scene, &cid);
-    assert!(matches!(&told[..], [Change::Room(room)] if room.id == den && room.running && room.host == bob.id));
+    assert!(
+        matches!(&told[..], [Change::Room(room)] if room.id == den && room.running && room.host == bob.id)
+    );
 }
 
 #[test]
@@ -59,7 +72,11 @@ fn changes_within_a_tenth_of_a_second_come_as_one_and_only_if_something_differs(
     assert_eq!(changes(&mut scene, &cid), []);
     scene.ask(ann.conn, ready(true));
     scene.pass(seconds(1));
-    assert_eq!(changes(&mut scene, &cid), [], "who is ready is no matter of the list");
+    assert_eq!(
+        changes(&mut scene, &cid),
+        [],
+        "who is ready is no matter of the list"
+    );
 }
 
 #[test]
@@ -109,19 +126,37 @@ fn a_room_that_comes_and_goes_between_two_news_is_not_mentioned() {
 fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
     let mut scene = Scene::unlimited();
     let watcher = scene.enter("watcher");
-    let many: Vec<_> = (0..20).map(|number| (format!("{number:32}"), "v".repeat(128))).collect();
-    let many: Vec<_> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let many: Vec<_> = (0..20)
+        .map(|number| (format!("{number:32}"), "v".repeat(128)))
+        .collect();
+    let many: Vec<_> = many
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     scene.lobby.check = Box::new(|_, _| Ok(()));
     for number in 0..1_005 {
         let client = scene.enter("");
-        let parameters = if number < 500 { parameters(&many) } else { parameters(&[]) };
-        scene.create(&client, world::CreateRoom { parameters, ..room("den") });
+        let parameters = if number < 500 {
+            parameters(&many)
+        } else {
+            parameters(&[])
+        };
+        scene.create(
+            &client,
+            world::CreateRoom {
+                parameters,
+                ..room("den")
+            },
+        );
     }
     let rooms = scene.listed(&watcher);
     assert!(rooms.len() < 1_000 && rooms.len() > 505);
     assert_eq!(rooms.last().map(|room| room.id), Some(1_005));
     assert!(rooms.is_sorted_by_key(|room| room.id));
-    let message = world::WorldToClient { request: u64::MAX, body: Some(Body::RoomList(world::RoomList { rooms })) };
+    let message = world::WorldToClient {
+        request: u64::MAX,
+        body: Some(Body::RoomList(world::RoomList { rooms })),
+    };
     assert!(message.encoded_len() <= ambit_proto::frame::MAX_FROM_WORLD);
 
     for _ in 0..1_000 {
@@ -136,7 +171,15 @@ fn a_list_holds_the_newest_thousand_rooms_and_fits_into_a_frame() {
 fn the_news_of_a_large_room_are_gathered_for_longer() {
     let mut scene = Scene::unlimited();
     let ann = scene.enter("ann");
-    let den = scene.create(&ann, world::CreateRoom { capacity: 300, ..room("den") }).id;
+    let den = scene
+        .create(
+            &ann,
+            world::CreateRoom {
+                capacity: 300,
+                ..room("den")
+            },
+        )
+        .id;
     let mut told = 0;
     for number in 0..200 {
         let client = scene.enter(&format!("p{number}"));
@@ -155,8 +198,18 @@ fn the_news_of_a_large_room_are_gathered_for_longer() {
 fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
     let mut scene = Scene::unlimited();
     let ann = scene.enter("ann");
-    let den = scene.create(&ann, world::CreateRoom { capacity: 300, ..room("den") }).id;
-    let mut others: Vec<Client> = (0..100).map(|number| scene.enter(&format!("p{number}"))).collect();
+    let den = scene
+        .create(
+            &ann,
+            world::CreateRoom {
+                capacity: 300,
+                ..room("den")
+            },
+        )
+        .id;
+    let mut others: Vec<Client> = (0..100)
+        .map(|number| scene.enter(&format!("p{number}")))
+        .collect();
     for client in &others {
         scene.join(client, den);
     }
@@ -183,7 +236,8 @@ fn members_of_a_large_room_are_told_what_has_changed_and_no_more() {
         _ => None,
     });
     assert_eq!(gone.flatten().collect::<Vec<_>>(), [short.id]);
-    // Somebody who is out for a moment, in which another one comes in, is known to that one as well.
+    // Somebody who is out for a moment, in which another one comes in, is known to that one as
+    // well.
     let back = &others[7];
     scene.ask(back.conn, leave());
     let third = scene.enter("third");
@@ -201,17 +255,23 @@ fn people() -> (Scene, [Client; 3]) {
 }
 
 fn subscribe(scene: &mut Scene, client: &Client) -> Vec<world::Room> {
-    match scene.ask(client.conn, ask::Body::ListRooms(world::ListRooms { subscribe: true })) {
+    match scene.ask(
+        client.conn,
+        ask::Body::ListRooms(world::ListRooms { subscribe: true }),
+    ) {
         Body::RoomList(list) => list.rooms,
         other => panic!("no list but {other:?}"),
     }
 }
 
 fn changes(scene: &mut Scene, client: &Client) -> Vec<Change> {
-    let changes = scene.news(client).into_iter().filter_map(|body| match body {
-        Body::RoomChange(change) => change.change,
-        _ => None,
-    });
+    let changes = scene
+        .news(client)
+        .into_iter()
+        .filter_map(|body| match body {
+            Body::RoomChange(change) => change.change,
+            _ => None,
+        });
     changes.collect()
 }
 
@@ -223,5 +283,9 @@ fn change_bytes(body: &Body) -> usize {
 }
 
 fn lists(scene: &mut Scene, client: &Client) -> usize {
-    scene.news(client).iter().filter(|body| matches!(body, Body::PlayerChange(_))).count()
+    scene
+        .news(client)
+        .iter()
+        .filter(|body| matches!(body, Body::PlayerChange(_)))
+        .count()
 }

@@ -16,17 +16,30 @@ fn a_kept_room_goes_on_at_another_host_and_its_members_get_tickets_there() {
     let order = moved_to(&mut scene, second);
     assert_eq!((order.room, order.game.as_str()), (room, "field"));
     assert_ne!(order.seed, 0);
-    assert_eq!(scene.refusal(ann.conn, request_ticket()), ErrorCode::RoomNotRunning, "not yet");
+    assert_eq!(
+        scene.refusal(ann.conn, request_ticket()),
+        ErrorCode::RoomNotRunning,
+        "not yet"
+    );
     assert!(scene.listed(&ann)[0].running);
 
     scene.opened(second, room, None);
     for client in [&ann, &bob] {
         let ticket = scene.ticket(client);
-        assert_eq!((ticket.address.as_str(), ticket.incarnation), ("127.0.0.1:8002", 2));
+        assert_eq!(
+            (ticket.address.as_str(), ticket.incarnation),
+            ("127.0.0.1:8002", 2)
+        );
         assert!(show(&ticket, scene.now).is_ok());
     }
     assert_eq!(scene.members(&ann), "ann* bob");
-    assert_eq!((scene.lobby.stats().rooms_moved, scene.lobby.stats().rooms_running), (1, 1));
+    assert_eq!(
+        (
+            scene.lobby.stats().rooms_moved,
+            scene.lobby.stats().rooms_running
+        ),
+        (1, 1)
+    );
     // What the first one says late, that was but cut off, is nobody's business.
     scene.opened(first, room, None);
     assert!(scene.forgotten.is_empty());
@@ -56,7 +69,11 @@ fn a_room_without_a_place_waits_for_a_host_but_not_for_ever() {
     assert_eq!(scene.opens(), []);
     scene.pass(seconds(3));
     let second = scene.host(2, 1);
-    assert_eq!(moved_to(&mut scene, second).room, room, "the other finds no place");
+    assert_eq!(
+        moved_to(&mut scene, second).room,
+        room,
+        "the other finds no place"
+    );
     scene.opened(second, room, None);
     assert_eq!(scene.ticket(&ann).incarnation, 2);
     scene.pass(seconds(8));
@@ -85,12 +102,16 @@ fn a_room_that_loses_two_hosts_in_a_row_is_closed() {
     scene.lose_host(hosts[2], "killed");
     let (code, message) = scene.left(&ann);
     assert_eq!(code, ErrorCode::HostDied);
-    assert!(message.contains("the second one in a row that this room alone can have killed"), "{message}");
+    assert!(
+        message.contains("the second one in a row that this room alone can have killed"),
+        "{message}"
+    );
     assert_eq!((scene.opens(), &scene.condemned[..]), (vec![], &[room][..]));
 }
 
 #[test]
-fn of_rooms_that_lose_two_hosts_together_each_gets_one_of_its_own_and_only_the_one_that_kills_that_too_is_closed() {
+fn of_rooms_that_lose_two_hosts_together_each_gets_one_of_its_own_and_only_the_one_that_kills_that_too_is_closed()
+ {
     let mut scene = Scene::new();
     let hosts: Vec<HostId> = (1..=2).map(|number| scene.host(number, 8)).collect();
     let names = ["ann", "bob", "cat"];
@@ -108,7 +129,10 @@ fn of_rooms_that_lose_two_hosts_together_each_gets_one_of_its_own_and_only_the_o
     scene.pass(seconds(1));
     scene.lose_host(hosts[1], "killed");
     // Whoever was there for long is no suspect, and goes where no suspect is.
-    assert_eq!(placed(&mut scene), [(third, poison), (fourth, settled), (fifth, innocent)]);
+    assert_eq!(
+        placed(&mut scene),
+        [(third, poison), (fourth, settled), (fifth, innocent)]
+    );
     for (host, room) in [(third, poison), (fourth, settled), (fifth, innocent)] {
         scene.opened(host, room, None);
     }
@@ -127,8 +151,13 @@ fn of_rooms_that_lose_two_hosts_together_each_gets_one_of_its_own_and_only_the_o
 fn suspects_without_a_host_of_their_own_wait_for_their_turn_however_long_it_takes() {
     let mut scene = Scene::new();
     let first = scene.host(1, 8);
-    let clients: Vec<Client> = (0..6).map(|number| scene.enter(&format!("p{number}"))).collect();
-    let rooms: Vec<u64> = clients.iter().map(|client| running(&mut scene, first, &[client])).collect();
+    let clients: Vec<Client> = (0..6)
+        .map(|number| scene.enter(&format!("p{number}")))
+        .collect();
+    let rooms: Vec<u64> = clients
+        .iter()
+        .map(|client| running(&mut scene, first, &[client]))
+        .collect();
     scene.lose_host(first, "killed");
     let second = scene.host(2, 8);
     for (host, room) in placed(&mut scene) {
@@ -142,7 +171,10 @@ fn suspects_without_a_host_of_their_own_wait_for_their_turn_however_long_it_take
         assert_eq!(placed(&mut scene), []);
         scene.pass(seconds(4));
     }
-    assert_eq!((scene.lobby.stats().rooms_running, scene.condemned.len()), (6, 0));
+    assert_eq!(
+        (scene.lobby.stats().rooms_running, scene.condemned.len()),
+        (6, 0)
+    );
 }
 
 #[test]
@@ -157,7 +189,10 @@ fn a_room_that_kills_hosts_before_they_can_go_on_with_it_is_closed_too() {
     scene.lose_host(hosts[1], "killed");
     moved_to(&mut scene, hosts[2]);
     scene.lose_host(hosts[2], "killed");
-    assert_eq!((scene.left(&ann).0, &scene.condemned[..]), (ErrorCode::HostDied, &[room][..]));
+    assert_eq!(
+        (scene.left(&ann).0, &scene.condemned[..]),
+        (ErrorCode::HostDied, &[room][..])
+    );
     assert_eq!(scene.opens(), []);
 }
 
@@ -173,18 +208,36 @@ fn the_next_host_is_told_who_is_in_by_now_and_how_they_are_called() {
     scene.ask(ann.conn, super::scene::set_name("zoe"));
     let second = scene.host(2, 8);
     let order = moved_to(&mut scene, second);
-    let members = order.resume.expect("it goes on").members.expect("the lobby knows them").members;
-    let members: Vec<_> = members.iter().map(|member| (member.player, member.name.as_str())).collect();
+    let members = order
+        .resume
+        .expect("it goes on")
+        .members
+        .expect("the lobby knows them")
+        .members;
+    let members: Vec<_> = members
+        .iter()
+        .map(|member| (member.player, member.name.as_str()))
+        .collect();
     assert_eq!((order.room, &members[..]), (room, &[(ann.id, "zoe")][..]));
 }
 
 #[test]
 fn a_room_that_no_host_can_go_on_with_is_closed_with_the_reason() {
     let (mut scene, second, ann, room) = moving();
-    scene.opened(second, room, Some(codes::error(ErrorCode::ServerError, "the saved state makes no sense")));
+    scene.opened(
+        second,
+        room,
+        Some(codes::error(
+            ErrorCode::ServerError,
+            "the saved state makes no sense",
+        )),
+    );
     let (code, message) = scene.left(&ann);
     assert_eq!(code, ErrorCode::HostDied);
-    assert!(message.ends_with("the saved state makes no sense"), "{message}");
+    assert!(
+        message.ends_with("the saved state makes no sense"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -257,7 +310,13 @@ fn running(scene: &mut Scene, host: HostId, clients: &[&Client]) -> u64 {
 }
 
 fn keep(scene: &mut Scene, host: HostId, room: u64) {
-    scene.host_says(host, host_to_world::Body::RoomSaved(RoomSaved { room, ..RoomSaved::default() }));
+    scene.host_says(
+        host,
+        host_to_world::Body::RoomSaved(RoomSaved {
+            room,
+            ..RoomSaved::default()
+        }),
+    );
 }
 
 /// The one order to go on with a room, to this host.
@@ -271,5 +330,9 @@ fn moved_to(scene: &mut Scene, host: HostId) -> OpenRoom {
 
 /// Who was told to go on with what since the last look.
 fn placed(scene: &mut Scene) -> Vec<(HostId, u64)> {
-    scene.opens().into_iter().map(|(host, order)| (host, order.room)).collect()
+    scene
+        .opens()
+        .into_iter()
+        .map(|(host, order)| (host, order.room))
+        .collect()
 }

@@ -28,7 +28,9 @@ fn as_many_children_are_kept_as_rooms_need_and_one_more() {
     assert_eq!((scene.children, scene.orders()), (Some(3), vec![]));
     scene.pass(seconds(2));
     assert_eq!(scene.children, Some(2));
-    assert!(matches!(&scene.orders()[..], [(host, world_to_host::Body::Drain(_))] if *host == third));
+    assert!(
+        matches!(&scene.orders()[..], [(host, world_to_host::Body::Drain(_))] if *host == third)
+    );
     // It gets no room any more, though it is there.
     scene.room_of(&[&ann]);
     scene.send(ann.conn, start());
@@ -107,7 +109,9 @@ fn a_lobby_that_was_stopped_itself_gives_nobody_up() {
 #[test]
 fn an_embedded_host_is_as_alive_as_the_lobby() {
     let mut scene = Scene::new();
-    scene.lobby.handle_host_start(scene.now, HostId(1), Origin::Embedded);
+    scene
+        .lobby
+        .handle_host_start(scene.now, HostId(1), Origin::Embedded);
     scene.host(1, 8);
     for _ in 0..40 {
         scene.pass(Duration::from_millis(250));
@@ -116,9 +120,17 @@ fn an_embedded_host_is_as_alive_as_the_lobby() {
 }
 
 fn elastic(min: u32, max: u32) -> Scene {
-    let children = Children { min, max, ..Children::default() };
+    let children = Children {
+        min,
+        max,
+        ..Children::default()
+    };
     // Nobody beats here.
-    Scene::with(LobbyConfig { children, host_silence: Duration::from_hours(1), ..LobbyConfig::default() })
+    Scene::with(LobbyConfig {
+        children,
+        host_silence: Duration::from_hours(1),
+        ..LobbyConfig::default()
+    })
 }
 
 fn beat(scene: &mut Scene, host: HostId) {

@@ -11,7 +11,9 @@ use ambit_proto::control::world::{self, client_to_world as ask, world_to_client:
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 
-use super::scene::{create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start};
+use super::scene::{
+    create, everybody, hello, join_with, kick, leave, ready, request_ticket, set_name, start,
+};
 use crate::lobby::connections::Stage;
 use crate::lobby::room::{Phase, Room};
 use crate::lobby::{ConnId, GameInfo, HostId, Lobby, LobbyConfig, Output};
@@ -40,7 +42,10 @@ fn the_invariants_hold_whatever_happens() {
         storm.calm(&format!("seed {seed}"));
     }
     // The runs get about: these corners were seen.
-    assert!(starts > 500 && resumes > 500, "{starts} starts, {resumes} resumes");
+    assert!(
+        starts > 500 && resumes > 500,
+        "{starts} starts, {resumes} resumes"
+    );
     assert!(crossings > 50, "{crossings} crossings");
     for corner in [
         ErrorCode::RoomFull,
@@ -55,10 +60,16 @@ fn the_invariants_hold_whatever_happens() {
         ErrorCode::TooManyFromAddress,
         ErrorCode::RateLimited,
     ] {
-        assert!(refused.contains(&corner), "{corner:?} was never met: {refused:?}");
+        assert!(
+            refused.contains(&corner),
+            "{corner:?} was never met: {refused:?}"
+        );
     }
     for corner in [ErrorCode::TakenOver, ErrorCode::Idle, ErrorCode::Malformed] {
-        assert!(closed.contains(&corner), "{corner:?} was never met: {closed:?}");
+        assert!(
+            closed.contains(&corner),
+            "{corner:?} was never met: {closed:?}"
+        );
     }
 }
 
@@ -84,7 +95,8 @@ fn random_bytes_do_no_more_than_close_their_connection() {
         let length = storm.dice.below(40);
         let noise: Vec<u8> = (0..length).map(|_| storm.dice.next() as u8).collect();
         storm.lobby.handle_frame(storm.now, conn, &noise);
-        // What was said and whether it was a request is for others to test; here it is that the lobby lives.
+        // What was said and whether it was a request is for others to test; here it is that the
+        // lobby lives.
         while storm.lobby.poll_output().is_some() {}
         storm.lobby.handle_disconnect(storm.now, conn);
         storm.open.remove(&conn);
@@ -169,9 +181,16 @@ impl Storm {
         };
         let games = vec![game("field", 1, true), game("duel", 2, false)];
         let mut entropy = Dice(seed ^ 0xabcd);
-        let entropy = move || (u128::from(entropy.next()) << 64 | u128::from(entropy.next())).to_be_bytes();
+        let entropy =
+            move || (u128::from(entropy.next()) << 64 | u128::from(entropy.next())).to_be_bytes();
         let signer = TicketSigner::from_seed(&[7; 32]);
-        Lobby::new(config, games, Box::new(|_, _| Ok(())), Box::new(entropy), signer)
+        Lobby::new(
+            config,
+            games,
+            Box::new(|_, _| Ok(())),
+            Box::new(entropy),
+            signer,
+        )
     }
 
     fn step(&mut self) {
@@ -190,7 +209,11 @@ impl Storm {
                 storm.lobby.handle_quit(storm.now, conn);
             }),
             15..16 => {
-                self.with_conn(|storm, conn| storm.lobby.handle_malformed(storm.now, conn, ErrorCode::Malformed));
+                self.with_conn(|storm, conn| {
+                    storm
+                        .lobby
+                        .handle_malformed(storm.now, conn, ErrorCode::Malformed)
+                });
             }
             16..20 => self.host_comes_or_goes(),
             20..34 => self.host_speaks(),
@@ -216,7 +239,11 @@ impl Storm {
         self.now += Duration::from_secs(15);
         self.lobby.handle_timeout(self.now);
         self.carry();
-        assert_eq!(self.waiting, BTreeSet::new(), "{context}: requests without an answer");
+        assert_eq!(
+            self.waiting,
+            BTreeSet::new(),
+            "{context}: requests without an answer"
+        );
         self.lobby.drain(self.now);
         self.carry();
         assert!(self.lobby.is_drained(), "{context}");
@@ -228,7 +255,11 @@ impl Storm {
             self.lobby.handle_timeout(self.now);
         }
         let stats = self.lobby.stats();
-        assert_eq!((stats.connections, stats.players, stats.rooms), (0, 0, 0), "{context}");
+        assert_eq!(
+            (stats.connections, stats.players, stats.rooms),
+            (0, 0, 0),
+            "{context}"
+        );
         assert_eq!(self.lobby.next_deadline(), None, "{context}");
     }
 
@@ -243,7 +274,11 @@ impl Storm {
     }
 
     fn hello(&mut self) -> ask::Body {
-        let token = if self.dice.chance(60) { self.dice.pick(&self.tokens).cloned() } else { None };
+        let token = if self.dice.chance(60) {
+            self.dice.pick(&self.tokens).cloned()
+        } else {
+            None
+        };
         let name = self.any_name();
         hello(&name, &token.unwrap_or_default())
     }
@@ -257,8 +292,15 @@ impl Storm {
                 game: ["field", "duel", "chess"][self.dice.below(3) as usize].into(),
                 capacity: 1 + self.dice.below(4) as u32,
                 password: password.into(),
-                key: if self.dice.chance(50) { vec![self.dice.below(3) as u8; 16] } else { vec![] },
-                parameters: super::scene::parameters(&[("map-seats", ["1", "2", "9"][self.dice.below(3) as usize])]),
+                key: if self.dice.chance(50) {
+                    vec![self.dice.below(3) as u8; 16]
+                } else {
+                    vec![]
+                },
+                parameters: super::scene::parameters(&[(
+                    "map-seats",
+                    ["1", "2", "9"][self.dice.below(3) as usize],
+                )]),
             }),
             4..10 => join_with(room, password),
             10 => leave(),
@@ -267,14 +309,21 @@ impl Storm {
             15 => kick(player),
             16 => set_name(&self.any_name()),
             17 => request_ticket(),
-            18 => ask::Body::ListRooms(world::ListRooms { subscribe: self.dice.chance(70) }),
+            18 => ask::Body::ListRooms(world::ListRooms {
+                subscribe: self.dice.chance(70),
+            }),
             _ => [everybody(), self.hello(), self.chat()][self.dice.below(3) as usize].clone(),
         }
     }
 
     fn chat(&mut self) -> ask::Body {
         let channel = self.dice.below(4) as i32;
-        ask::Body::Say(world::Say { channel, text: "hello".into(), to: self.dice.below(9), to_name: self.any_name() })
+        ask::Body::Say(world::Say {
+            channel,
+            text: "hello".into(),
+            to: self.dice.below(9),
+            to_name: self.any_name(),
+        })
     }
 
     fn any_name(&mut self) -> String {
@@ -287,7 +336,10 @@ impl Storm {
         }
         self.requests += 1;
         self.waiting.insert((conn, self.requests));
-        let message = world::ClientToWorld { request: self.requests, body: Some(body) };
+        let message = world::ClientToWorld {
+            request: self.requests,
+            body: Some(body),
+        };
         self.lobby.handle_request(self.now, conn, message);
     }
 
@@ -316,16 +368,36 @@ impl Storm {
             }
             0 => self.host_says(
                 any,
-                host_to_world::Body::RoomClosed(host::RoomClosed { room, reason, ..Default::default() }),
+                host_to_world::Body::RoomClosed(host::RoomClosed {
+                    room,
+                    reason,
+                    ..Default::default()
+                }),
             ),
             1..3 => {
-                self.host_says(any, host_to_world::Body::PlayerOut(host::PlayerOut { room, player, reason }));
+                self.host_says(
+                    any,
+                    host_to_world::Body::PlayerOut(host::PlayerOut {
+                        room,
+                        player,
+                        reason,
+                    }),
+                );
             }
-            3 => self.host_says(any, host_to_world::Body::RoomOpened(host::RoomOpened { room, error: None })),
+            3 => self.host_says(
+                any,
+                host_to_world::Body::RoomOpened(host::RoomOpened { room, error: None }),
+            ),
             _ => {
                 if let Some((host, here)) = self.opening.last().copied() {
-                    let error = self.dice.chance(20).then(|| codes::error(ErrorCode::ServerError, "no"));
-                    let opened = host::RoomOpened { room: here.room, error };
+                    let error = self
+                        .dice
+                        .chance(20)
+                        .then(|| codes::error(ErrorCode::ServerError, "no"));
+                    let opened = host::RoomOpened {
+                        room: here.room,
+                        error,
+                    };
                     self.host_says(host, host_to_world::Body::RoomOpened(opened));
                 }
             }
@@ -345,8 +417,12 @@ impl Storm {
                 Some((place.0, known.id.0))
             })
             .collect();
-        let (room, player) =
-            self.dice.pick(&places).copied().filter(|_| self.dice.chance(90)).unwrap_or((room, player));
+        let (room, player) = self
+            .dice
+            .pick(&places)
+            .copied()
+            .filter(|_| self.dice.chance(90))
+            .unwrap_or((room, player));
         let body = match self.dice.below(10) {
             0 => host_to_world::Body::Departed(host::Departed {
                 room,
@@ -354,12 +430,24 @@ impl Storm {
                 number: self.dice.below(9),
                 carried: None,
             }),
-            1 => host_to_world::Body::Arrived(host::Arrived { room, player, number: self.dice.below(9) }),
-            2..6 => host_to_world::Body::AtGate(host::AtGate { room, player, map, ..host::AtGate::default() }),
+            1 => host_to_world::Body::Arrived(host::Arrived {
+                room,
+                player,
+                number: self.dice.below(9),
+            }),
+            2..6 => host_to_world::Body::AtGate(host::AtGate {
+                room,
+                player,
+                map,
+                ..host::AtGate::default()
+            }),
             _ => {
                 if self.gates.is_empty() {
                     if let Some((host, here)) = self.opening.last().copied() {
-                        let opened = host::RoomOpened { room: here.room, error: None };
+                        let opened = host::RoomOpened {
+                            room: here.room,
+                            error: None,
+                        };
                         self.host_says(host, host_to_world::Body::RoomOpened(opened));
                     }
                     return;
@@ -377,13 +465,35 @@ impl Storm {
     /// What a host will say to an order about a gate.
     fn note_gate(&mut self, host: HostId, order: &world_to_host::Body) {
         match *order {
-            world_to_host::Body::LetGo(host::LetGo { room, player, number }) => {
+            world_to_host::Body::LetGo(host::LetGo {
+                room,
+                player,
+                number,
+            }) => {
                 let carried = self.dice.chance(85).then(|| vec![1, 2]);
-                let departed = host::Departed { room, player, number, carried };
-                self.gates.push((host, host_to_world::Body::Departed(departed)));
+                let departed = host::Departed {
+                    room,
+                    player,
+                    number,
+                    carried,
+                };
+                self.gates
+                    .push((host, host_to_world::Body::Departed(departed)));
             }
-            world_to_host::Body::Admit(host::Admit { room, player, number, .. }) => {
-                self.gates.push((host, host_to_world::Body::Arrived(host::Arrived { room, player, number })));
+            world_to_host::Body::Admit(host::Admit {
+                room,
+                player,
+                number,
+                ..
+            }) => {
+                self.gates.push((
+                    host,
+                    host_to_world::Body::Arrived(host::Arrived {
+                        room,
+                        player,
+                        number,
+                    }),
+                ));
             }
             _ => {}
         }
@@ -391,16 +501,23 @@ impl Storm {
 
     fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
         self.note_word(host, &body);
-        self.lobby.handle_host(self.now, host, host::HostToWorld { body: Some(body) });
+        self.lobby
+            .handle_host(self.now, host, host::HostToWorld { body: Some(body) });
     }
 
     /// A host of a room starts it, or kicks.
     fn a_host_acts(&mut self) {
         let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
         let hosts: Vec<_> = worlds.map(|room| room.host).collect();
-        let Some(player) = self.dice.pick(&hosts).copied() else { return };
+        let Some(player) = self.dice.pick(&hosts).copied() else {
+            return;
+        };
         if let Some(conn) = self.lobby.players.at(player).conn {
-            let act = if self.dice.chance(60) { start() } else { kick(self.any_player()) };
+            let act = if self.dice.chance(60) {
+                start()
+            } else {
+                kick(self.any_player())
+            };
             self.request(conn, act);
         }
     }
@@ -409,14 +526,27 @@ impl Storm {
     fn any_room(&mut self) -> u64 {
         let rooms: Vec<_> = self.lobby.rooms.iter().map(|room| room.id.0).collect();
         let any = self.dice.below(100);
-        if any < 10 { any } else { self.dice.pick(&rooms).copied().unwrap_or_default() }
+        if any < 10 {
+            any
+        } else {
+            self.dice.pick(&rooms).copied().unwrap_or_default()
+        }
     }
 
     /// Mostly one that is there.
     fn any_player(&mut self) -> u64 {
-        let players: Vec<_> = self.lobby.players.iter().map(|player| player.id.0).collect();
+        let players: Vec<_> = self
+            .lobby
+            .players
+            .iter()
+            .map(|player| player.id.0)
+            .collect();
         let any = self.dice.below(100);
-        if any < 10 { any } else { self.dice.pick(&players).copied().unwrap_or_default() }
+        if any < 10 {
+            any
+        } else {
+            self.dice.pick(&players).copied().unwrap_or_default()
+        }
     }
 
     fn any_host(&mut self) -> Option<HostId> {
@@ -456,7 +586,10 @@ impl Storm {
                 Output::Host { host, message } => {
                     // Of one without a link the shell takes nothing.
                     let is_gone = cut.contains(&host);
-                    assert!(self.hosts.contains_key(&host) || is_gone, "a host that is gone is told {message:?}");
+                    assert!(
+                        self.hosts.contains_key(&host) || is_gone,
+                        "a host that is gone is told {message:?}"
+                    );
                     let order = message.body.as_ref().expect("a body");
                     self.note_gate(host, order);
                     self.note_order(host, order);
@@ -465,8 +598,15 @@ impl Storm {
                     cut.push(host);
                     self.forsake(host);
                 }
-                Output::Record { key, value } => self.directory.as_mut().expect("a directory").put(key, value),
-                Output::Adopt { .. } => assert!(self.directory.is_some(), "hosts keep rooms for the next leader"),
+                Output::Record { key, value } => self
+                    .directory
+                    .as_mut()
+                    .expect("a directory")
+                    .put(key, value),
+                Output::Adopt { .. } => assert!(
+                    self.directory.is_some(),
+                    "hosts keep rooms for the next leader"
+                ),
                 Output::Condemn { .. } | Output::Forget { .. } => {}
                 Output::Children(count) => panic!("no children are kept, and {count} are wanted"),
             }
@@ -477,7 +617,8 @@ impl Storm {
         }
         if !cut.is_empty() {
             for host in cut {
-                self.lobby.handle_host_gone(self.now, host, "its link is cut");
+                self.lobby
+                    .handle_host_gone(self.now, host, "its link is cut");
             }
             self.carry();
         }
@@ -487,9 +628,15 @@ impl Storm {
 
     /// What a client makes of a message.
     fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
-        let known = self.open.get_mut(&conn).expect("nothing is sent to a connection that is closed");
+        let known = self
+            .open
+            .get_mut(&conn)
+            .expect("nothing is sent to a connection that is closed");
         if message.request != 0 {
-            assert!(self.waiting.remove(&(conn, message.request)), "one answer to {message:?}");
+            assert!(
+                self.waiting.remove(&(conn, message.request)),
+                "one answer to {message:?}"
+            );
         }
         match message.body.expect("a body") {
             Body::Welcome(welcome) => {
@@ -504,9 +651,15 @@ impl Storm {
             }
             Body::RoomJoined(joined) => known.room = joined.room.map(|room| room.id),
             Body::RoomLeft(left) => {
-                assert_eq!(known.room.take(), Some(left.room), "who leaves a room was in it");
+                assert_eq!(
+                    known.room.take(),
+                    Some(left.room),
+                    "who leaves a room was in it"
+                );
             }
-            Body::Ticket(ticket) => assert_eq!(known.room, Some(ticket.room), "a ticket follows the room"),
+            Body::Ticket(ticket) => {
+                assert_eq!(known.room, Some(ticket.room), "a ticket follows the room")
+            }
             _ => {}
         }
     }
@@ -516,35 +669,81 @@ impl Storm {
         let mut seated = BTreeMap::new();
         for room in lobby.rooms.iter() {
             if let Some(zone) = room.zone {
-                let world = lobby.rooms.get(zone.world).expect("a world outlives its maps");
-                assert!(room.seats.taken() <= room.map_seats(), "{context}: an oversold map");
-                assert!(room.seats.players().all(|player| world.seats.contains(player)), "{context}: no member");
+                let world = lobby
+                    .rooms
+                    .get(zone.world)
+                    .expect("a world outlives its maps");
+                assert!(
+                    room.seats.taken() <= room.map_seats(),
+                    "{context}: an oversold map"
+                );
+                assert!(
+                    room.seats
+                        .players()
+                        .all(|player| world.seats.contains(player)),
+                    "{context}: no member"
+                );
                 continue;
             }
             lobby.check_world(room, context);
             assert!(!room.seats.is_empty(), "{context}: an empty room");
-            assert!(room.seats.taken() <= room.seats.capacity(), "{context}: oversold");
-            assert!(room.seats.contains(room.host), "{context}: the host is no member");
+            assert!(
+                room.seats.taken() <= room.seats.capacity(),
+                "{context}: oversold"
+            );
+            assert!(
+                room.seats.contains(room.host),
+                "{context}: the host is no member"
+            );
             for player in room.seats.players() {
-                assert_eq!(seated.insert(player, room.id), None, "{context}: in two rooms");
+                assert_eq!(
+                    seated.insert(player, room.id),
+                    None,
+                    "{context}: in two rooms"
+                );
             }
             match room.phase {
                 Phase::Waiting | Phase::Moving { host: None } => {}
-                Phase::Opening { host, .. } | Phase::Running { host } | Phase::Moving { host: Some(host) } => {
-                    assert!(lobby.hosts.get(host).is_some(), "{context}: on a host that is gone");
-                    assert!(lobby.hosts.is_of(host, &room.build), "{context}: on a host of another build");
+                Phase::Opening { host, .. }
+                | Phase::Running { host }
+                | Phase::Moving { host: Some(host) } => {
+                    assert!(
+                        lobby.hosts.get(host).is_some(),
+                        "{context}: on a host that is gone"
+                    );
+                    assert!(
+                        lobby.hosts.is_of(host, &room.build),
+                        "{context}: on a host of another build"
+                    );
                 }
             }
         }
         let mut names = BTreeSet::new();
         for player in lobby.players.iter() {
-            assert_eq!(seated.remove(&player.id), player.room, "{context}: rooms and players disagree");
-            assert!(names.insert(player.name().key()), "{context}: two players of one name");
-            let connection = player.conn.and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
+            assert_eq!(
+                seated.remove(&player.id),
+                player.room,
+                "{context}: rooms and players disagree"
+            );
+            assert!(
+                names.insert(player.name().key()),
+                "{context}: two players of one name"
+            );
+            let connection = player
+                .conn
+                .and_then(|conn| lobby.connections.iter().find(|(id, _)| *id == conn));
             let stage = connection.map(|(_, connection)| connection.stage);
-            assert_eq!(stage, player.conn.map(|_| Stage::Player(player.id)), "{context}: another's connection");
+            assert_eq!(
+                stage,
+                player.conn.map(|_| Stage::Player(player.id)),
+                "{context}: another's connection"
+            );
             if let Some(known) = player.conn.and_then(|conn| self.open.get(&conn)) {
-                assert_eq!(known.player, Some(player.id.0), "{context}: a client that was not told who it is");
+                assert_eq!(
+                    known.player,
+                    Some(player.id.0),
+                    "{context}: a client that was not told who it is"
+                );
                 assert_eq!(
                     known.room,
                     player.room.map(|room| room.0),
@@ -553,12 +752,21 @@ impl Storm {
             }
         }
         assert!(seated.is_empty(), "{context}: seats of nobody");
-        assert!(lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24, "{context}");
-        assert!(lobby.next_deadline().is_none_or(|deadline| deadline > self.now), "{context}: something is overdue");
+        assert!(
+            lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
+            "{context}"
+        );
+        assert!(
+            lobby
+                .next_deadline()
+                .is_none_or(|deadline| deadline > self.now),
+            "{context}: something is overdue"
+        );
     }
 }
 
-/// A small generator (splitmix64), so that a failing seed stays the same test whatever happens to libraries.
+/// A small generator (splitmix64), so that a failing seed stays the same test whatever happens to
+/// libraries.
 struct Dice(u64);
 
 impl Dice {
@@ -579,6 +787,10 @@ impl Dice {
 
     fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let index = self.next() as usize;
-        if items.is_empty() { None } else { items.get(index % items.len()) }
+        if items.is_empty() {
+            None
+        } else {
+            items.get(index % items.len())
+        }
     }
 }

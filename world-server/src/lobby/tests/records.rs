@@ -2,7 +2,9 @@
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::host::world_to_host;
-use ambit_proto::control::world::{self, CreateRoom, client_to_world as ask, world_to_client::Body};
+use ambit_proto::control::world::{
+    self, CreateRoom, client_to_world as ask, world_to_client::Body,
+};
 
 use super::scene::{Client, Scene, create, join, request_ticket, room, seconds};
 use crate::lobby::{HostId, Key};
@@ -11,9 +13,25 @@ use crate::lobby::{HostId, Key};
 fn players_come_back_to_another_server_with_their_tokens_and_find_their_room() {
     let mut first = Scene::recorded();
     let (ann, bob, cid) = (first.enter("ann"), first.enter("bob"), first.enter("cid"));
-    let den = first.create(&ann, CreateRoom { password: "s3cret".into(), capacity: 3, ..room("den") });
-    first.ask(bob.conn, ask::Body::JoinRoom(world::JoinRoom { room: den.id, password: "s3cret".into() }));
-    first.done(bob.conn, ask::Body::SetReady(world::SetReady { ready: true }));
+    let den = first.create(
+        &ann,
+        CreateRoom {
+            password: "s3cret".into(),
+            capacity: 3,
+            ..room("den")
+        },
+    );
+    first.ask(
+        bob.conn,
+        ask::Body::JoinRoom(world::JoinRoom {
+            room: den.id,
+            password: "s3cret".into(),
+        }),
+    );
+    first.done(
+        bob.conn,
+        ask::Body::SetReady(world::SetReady { ready: true }),
+    );
     let eve = guest(&mut first, &den, "eve");
     first.done(ann.conn, ask::Body::Kick(world::Kick { player: eve.id }));
 
@@ -21,7 +39,12 @@ fn players_come_back_to_another_server_with_their_tokens_and_find_their_room() {
     let conn = second.connect();
     let welcome = second.welcome(conn, "x", &ann.token);
     assert_eq!(
-        (welcome.player, welcome.name.as_str(), welcome.resumed, welcome.room),
+        (
+            welcome.player,
+            welcome.name.as_str(),
+            welcome.resumed,
+            welcome.room
+        ),
         (ann.id, "ann", true, Some(den.id))
     );
     let bob = second.resume(&bob);
@@ -32,7 +55,10 @@ fn players_come_back_to_another_server_with_their_tokens_and_find_their_room() {
     assert_eq!(second.refusal(eve.conn, join(den.id)), ErrorCode::Kicked);
     assert_eq!(second.enter("cid").name, "cid-2");
     let cid = second.resume(&cid);
-    assert_eq!(second.refusal(cid.conn, join(den.id)), ErrorCode::WrongPassword);
+    assert_eq!(
+        second.refusal(cid.conn, join(den.id)),
+        ErrorCode::WrongPassword
+    );
     assert!(second.create(&cid, room("other")).id > den.id);
 }
 
@@ -40,7 +66,10 @@ fn players_come_back_to_another_server_with_their_tokens_and_find_their_room() {
 fn a_request_to_make_a_room_that_is_repeated_at_another_server_makes_no_second_one() {
     let mut first = Scene::recorded();
     let ann = first.enter("ann");
-    let wanted = CreateRoom { key: vec![7; 16], ..room("den") };
+    let wanted = CreateRoom {
+        key: vec![7; 16],
+        ..room("den")
+    };
     let made = first.create(&ann, wanted.clone());
     let mut second = first.succeed(seconds(5));
     let ann = second.resume(&ann);
@@ -62,10 +91,14 @@ fn a_host_comes_back_with_its_rooms_and_they_go_on_untouched() {
     assert_eq!(second.adopted, [(den, host)]);
     assert_eq!(second.closes(), [77], "that room is not its to run");
     let after = second.ticket_of(&ann);
-    assert_eq!((after.room, &after.address, after.incarnation), (den, &before.address, 1));
+    assert_eq!(
+        (after.room, &after.address, after.incarnation),
+        (den, &before.address, 1)
+    );
     second.pass(seconds(6));
     assert!(second.listed(&ann)[0].running);
-    // It can be lost like any other, and is known to have nothing to go on with until it was saved again.
+    // It can be lost like any other, and is known to have nothing to go on with until it was saved
+    // again.
     second.lose_host(host, "killed");
     assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
 }
@@ -79,9 +112,16 @@ fn a_host_that_dials_again_keeps_its_rooms_whoever_leads() {
     assert_eq!(scene.forsaken(), [first], "it has one link at most");
     assert_eq!(scene.adopted, [(den, first), (den, second)]);
     scene.lose_host(first, "its connection ended");
-    assert_eq!((scene.closes(), scene.ticket_of(&ann).incarnation), (vec![], 1));
+    assert_eq!(
+        (scene.closes(), scene.ticket_of(&ann).incarnation),
+        (vec![], 1)
+    );
     scene.lose_host(second, "killed");
-    assert_eq!(scene.left(&ann).0, ErrorCode::HostDied, "until it has said what the room is");
+    assert_eq!(
+        scene.left(&ann).0,
+        ErrorCode::HostDied,
+        "until it has said what the room is"
+    );
 }
 
 #[test]
@@ -91,11 +131,18 @@ fn a_leader_that_dies_while_it_writes_that_a_host_has_dialled_again_costs_no_roo
     let before = scene.records.clone();
     scene.log.clear();
     scene.lasting_host(20_001, 9, &[(den, 1)]);
-    assert!(scene.log.len() >= 3, "a host, the room, and a host that is gone: {:?}", scene.log);
+    assert!(
+        scene.log.len() >= 3,
+        "a host, the room, and a host that is gone: {:?}",
+        scene.log
+    );
     for mut next in scene.succeed_torn(&before, seconds(5)) {
         let host = next.lasting_host(40_000, 9, &[(den, 1)]);
         let ann = next.resume(&ann);
-        assert_eq!((next.closes(), &next.adopted[..]), (vec![], &[(den, host)][..]));
+        assert_eq!(
+            (next.closes(), &next.adopted[..]),
+            (vec![], &[(den, host)][..])
+        );
         assert!(next.listed(&ann)[0].running);
     }
 }
@@ -129,7 +176,10 @@ fn an_older_incarnation_of_a_room_is_closed() {
 #[test]
 fn rooms_of_a_host_that_does_not_come_back_are_lost_when_patience_ends() {
     let (mut second, ann, den) = succeeded();
-    assert!(second.listed(&ann)[0].running, "a live room is never hidden");
+    assert!(
+        second.listed(&ann)[0].running,
+        "a live room is never hidden"
+    );
     second.pass(seconds(4));
     assert_eq!(second.listed(&ann).len(), 1);
     second.pass(seconds(2));
@@ -157,7 +207,10 @@ fn what_is_gone_is_gone_from_the_records() {
         first.records.insert(Key::Ids, Vec::new()),
         "numbers are never given twice"
     );
-    assert_eq!(again, first.records, "going on changes nothing else by itself");
+    assert_eq!(
+        again, first.records,
+        "going on changes nothing else by itself"
+    );
 }
 
 #[test]
@@ -176,7 +229,10 @@ fn without_a_directory_nothing_is_recorded_and_an_ill_one_makes_no_rooms() {
     assert!(message.contains("try again"), "{message}");
     // What is there goes on.
     scene.join(&bob, den);
-    assert!(matches!(scene.ask(bob.conn, request_ticket()), Body::Ticket(_)));
+    assert!(matches!(
+        scene.ask(bob.conn, request_ticket()),
+        Body::Ticket(_)
+    ));
     scene.lobby.set_directory_works(true);
     scene.ask(bob.conn, ask::Body::LeaveRoom(world::LeaveRoom {}));
     scene.create(&bob, room("new"));
@@ -188,11 +244,15 @@ fn a_beat_of_a_host_on_another_machine_is_answered() {
     let host = scene.lasting_host(1, 9, &[]);
     scene.host_says(
         host,
-        ambit_proto::control::host::host_to_world::Body::Beat(ambit_proto::control::host::Beat { number: 5 }),
+        ambit_proto::control::host::host_to_world::Body::Beat(ambit_proto::control::host::Beat {
+            number: 5,
+        }),
     );
-    let is_heard =
-        |order: &world_to_host::Body| matches!(order, world_to_host::Body::Heard(heard) if heard.number == 5);
-    let heard = scene.orders().iter().any(|(to, order)| *to == host && is_heard(order));
+    let is_heard = |order: &world_to_host::Body| matches!(order, world_to_host::Body::Heard(heard) if heard.number == 5);
+    let heard = scene
+        .orders()
+        .iter()
+        .any(|(to, order)| *to == host && is_heard(order));
     assert!(heard);
 }
 
@@ -201,7 +261,9 @@ fn keys_read_as_they_are_written() {
     for key in ["ids", "host.3", "room.18446744073709551615", "player.1"] {
         assert_eq!(key.parse::<Key>().expect("a key").to_string(), key);
     }
-    for wrong in ["", "room", "room.", "room.x", "leader", "room.-1", "rooms.1"] {
+    for wrong in [
+        "", "room", "room.", "room.x", "leader", "room.-1", "rooms.1",
+    ] {
         assert!(wrong.parse::<Key>().is_err(), "{wrong}");
     }
     assert_eq!("host.3".parse(), Ok(Key::Host(HostId(3))));
@@ -221,13 +283,26 @@ fn succeeded() -> (Scene, Client, u64) {
 /// One more player in the room.
 fn guest(scene: &mut Scene, den: &world::Room, name: &str) -> Client {
     let client = scene.enter(name);
-    scene.ask(client.conn, ask::Body::JoinRoom(world::JoinRoom { room: den.id, password: "s3cret".into() }));
+    scene.ask(
+        client.conn,
+        ask::Body::JoinRoom(world::JoinRoom {
+            room: den.id,
+            password: "s3cret".into(),
+        }),
+    );
     client
 }
 
 fn token_of(scene: &Scene, name: &str) -> Vec<u8> {
     use prost::Message as _;
-    let players = scene.records.iter().filter(|(key, _)| matches!(key, Key::Player(_)));
-    let mut known = players.filter_map(|(_, bytes)| ambit_proto::control::directory::Player::decode(&bytes[..]).ok());
-    known.find(|player| player.name == name).expect("a player").token
+    let players = scene
+        .records
+        .iter()
+        .filter(|(key, _)| matches!(key, Key::Player(_)));
+    let mut known = players
+        .filter_map(|(_, bytes)| ambit_proto::control::directory::Player::decode(&bytes[..]).ok());
+    known
+        .find(|player| player.name == name)
+        .expect("a player")
+        .token
 }

@@ -3,24 +3,46 @@
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, world_to_client::Body};
 
-use super::scene::{Scene, create, join, join_with, kick, leave, parameters, ready, room, seconds, start};
+use super::scene::{
+    Scene, create, join, join_with, kick, leave, parameters, ready, room, seconds, start,
+};
 use crate::lobby::LobbyConfig;
 
 #[test]
 fn who_makes_a_room_is_in_it_as_its_host() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let made =
-        scene.create(&ann, world::CreateRoom { parameters: parameters(&[("size", "100x100")]), ..room(" den ") });
-    assert_eq!((made.id, made.name.as_str(), made.game.as_str()), (1, "den", "field"));
+    let made = scene.create(
+        &ann,
+        world::CreateRoom {
+            parameters: parameters(&[("size", "100x100")]),
+            ..room(" den ")
+        },
+    );
     assert_eq!(
-        (made.players, made.capacity, made.running, made.has_password, made.host),
+        (made.id, made.name.as_str(), made.game.as_str()),
+        (1, "den", "field")
+    );
+    assert_eq!(
+        (
+            made.players,
+            made.capacity,
+            made.running,
+            made.has_password,
+            made.host
+        ),
         (1, 64, false, false, ann.id)
     );
     assert_eq!(made.parameters, parameters(&[("size", "100x100")]));
     let joined = world::RoomJoined {
         room: Some(made),
-        players: vec![world::Player { id: ann.id, name: "ann".into(), ready: false, host: true, connected: true }],
+        players: vec![world::Player {
+            id: ann.id,
+            name: "ann".into(),
+            ready: false,
+            host: true,
+            connected: true,
+        }],
     };
     assert_eq!(scene.news(&ann), [Body::RoomJoined(joined)]);
 }
@@ -29,14 +51,20 @@ fn who_makes_a_room_is_in_it_as_its_host() {
 fn a_repeated_request_makes_no_second_room() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let with_key = |key: u8| world::CreateRoom { key: vec![key; 16], ..room("den") };
+    let with_key = |key: u8| world::CreateRoom {
+        key: vec![key; 16],
+        ..room("den")
+    };
     let first = scene.create(&ann, with_key(1));
     assert_eq!(scene.create(&ann, with_key(1)), first);
     // Also after the connection broke, and from inside the room; another key is another request.
     scene.lose(&ann);
     let ann = scene.resume(&ann);
     assert_eq!(scene.create(&ann, with_key(1)), first);
-    assert_eq!(scene.refusal(ann.conn, create(with_key(2))), ErrorCode::AlreadyInRoom);
+    assert_eq!(
+        scene.refusal(ann.conn, create(with_key(2))),
+        ErrorCode::AlreadyInRoom
+    );
     assert_eq!(scene.listed(&ann).len(), 1);
     // Another player's key is another key.
     let bob = scene.enter("bob");
@@ -47,10 +75,16 @@ fn a_repeated_request_makes_no_second_room() {
 fn a_repeated_request_for_a_room_that_is_gone_says_so() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let with_key = world::CreateRoom { key: vec![1; 16], ..room("den") };
+    let with_key = world::CreateRoom {
+        key: vec![1; 16],
+        ..room("den")
+    };
     scene.create(&ann, with_key.clone());
     scene.ask(ann.conn, leave());
-    assert_eq!(scene.refusal(ann.conn, create(with_key.clone())), ErrorCode::NoSuchRoom);
+    assert_eq!(
+        scene.refusal(ann.conn, create(with_key.clone())),
+        ErrorCode::NoSuchRoom
+    );
     assert_eq!(scene.listed(&ann), []);
     scene.pass(seconds(61));
     assert_eq!(scene.create(&ann, with_key.clone()).id, 2);
@@ -58,7 +92,10 @@ fn a_repeated_request_for_a_room_that_is_gone_says_so() {
     let bob = scene.enter("bob");
     scene.join(&bob, 2);
     scene.ask(ann.conn, leave());
-    assert_eq!(scene.refusal(ann.conn, create(with_key)), ErrorCode::NoSuchRoom);
+    assert_eq!(
+        scene.refusal(ann.conn, create(with_key)),
+        ErrorCode::NoSuchRoom
+    );
     assert_eq!(scene.members(&bob), "bob*");
 }
 
@@ -66,16 +103,35 @@ fn a_repeated_request_for_a_room_that_is_gone_says_so() {
 fn a_refused_request_leaves_its_key_free() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let with_key = world::CreateRoom { key: vec![1; 16], game: "chess".into(), ..room("den") };
-    assert_eq!(scene.refusal(ann.conn, create(with_key.clone())), ErrorCode::UnknownGame);
-    scene.create(&ann, world::CreateRoom { game: "field".into(), ..with_key });
+    let with_key = world::CreateRoom {
+        key: vec![1; 16],
+        game: "chess".into(),
+        ..room("den")
+    };
+    assert_eq!(
+        scene.refusal(ann.conn, create(with_key.clone())),
+        ErrorCode::UnknownGame
+    );
+    scene.create(
+        &ann,
+        world::CreateRoom {
+            game: "field".into(),
+            ..with_key
+        },
+    );
 }
 
 #[test]
 fn an_unknown_game_is_answered_with_the_known_ones() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let (code, message) = scene.refused(ann.conn, create(world::CreateRoom { game: "chess".into(), ..room("den") }));
+    let (code, message) = scene.refused(
+        ann.conn,
+        create(world::CreateRoom {
+            game: "chess".into(),
+            ..room("den")
+        }),
+    );
     assert_eq!(code, ErrorCode::UnknownGame);
     assert!(message.contains("field, duel"), "{message}");
 }
@@ -84,17 +140,34 @@ fn an_unknown_game_is_answered_with_the_known_ones() {
 fn a_parameter_that_the_game_refuses_is_answered_with_its_reason() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    for (name, value, reason) in [("colour", "red", "it knows: size"), ("ready", "maybe", "optional, required")] {
-        let asked = world::CreateRoom { parameters: parameters(&[(name, value)]), ..room("den") };
+    for (name, value, reason) in [
+        ("colour", "red", "it knows: size"),
+        ("ready", "maybe", "optional, required"),
+    ] {
+        let asked = world::CreateRoom {
+            parameters: parameters(&[(name, value)]),
+            ..room("den")
+        };
         let (code, message) = scene.refused(ann.conn, create(asked));
         assert_eq!(code, ErrorCode::BadParameter);
         assert!(message.contains(reason), "{message}");
     }
     for capacity in [1, 4_097] {
-        let asked = world::CreateRoom { capacity, game: "duel".into(), ..room("den") };
-        assert_eq!(scene.refusal(ann.conn, create(asked)), ErrorCode::BadParameter, "{capacity} seats");
+        let asked = world::CreateRoom {
+            capacity,
+            game: "duel".into(),
+            ..room("den")
+        };
+        assert_eq!(
+            scene.refusal(ann.conn, create(asked)),
+            ErrorCode::BadParameter,
+            "{capacity} seats"
+        );
     }
-    assert_eq!(scene.refusal(ann.conn, create(room("a\tb"))), ErrorCode::BadName);
+    assert_eq!(
+        scene.refusal(ann.conn, create(room("a\tb"))),
+        ErrorCode::BadName
+    );
     assert_eq!(scene.listed(&ann), []);
 }
 
@@ -105,7 +178,14 @@ fn who_joins_sees_the_members_and_the_members_see_who_joins() {
     let room = scene.room_of(&[&ann]);
     let joined = scene.join(&bob, room);
     assert_eq!(joined.room.map(|room| room.players), Some(2));
-    assert_eq!(joined.players.iter().map(|player| player.name.as_str()).collect::<Vec<_>>(), ["ann", "bob"]);
+    assert_eq!(
+        joined
+            .players
+            .iter()
+            .map(|player| player.name.as_str())
+            .collect::<Vec<_>>(),
+        ["ann", "bob"]
+    );
     assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann* bob"));
 }
 
@@ -113,7 +193,13 @@ fn who_joins_sees_the_members_and_the_members_see_who_joins() {
 fn joining_the_room_that_one_is_in_succeeds_again_and_takes_no_second_seat() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
-    let made = scene.create(&ann, world::CreateRoom { capacity: 1, ..room("den") });
+    let made = scene.create(
+        &ann,
+        world::CreateRoom {
+            capacity: 1,
+            ..room("den")
+        },
+    );
     assert_eq!(scene.join(&ann, made.id).room, Some(made));
 }
 
@@ -123,15 +209,29 @@ fn a_player_is_in_one_room_only() {
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann]);
     let second = scene.room_of(&[&bob]);
-    assert_eq!(scene.refusal(ann.conn, join(second)), ErrorCode::AlreadyInRoom);
-    assert_eq!(scene.refusal(ann.conn, create(room("third"))), ErrorCode::AlreadyInRoom);
+    assert_eq!(
+        scene.refusal(ann.conn, join(second)),
+        ErrorCode::AlreadyInRoom
+    );
+    assert_eq!(
+        scene.refusal(ann.conn, create(room("third"))),
+        ErrorCode::AlreadyInRoom
+    );
 }
 
 #[test]
 fn a_full_room_takes_nobody_until_a_seat_is_free() {
     let mut scene = Scene::new();
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
-    let den = scene.create(&ann, world::CreateRoom { capacity: 2, ..room("den") }).id;
+    let den = scene
+        .create(
+            &ann,
+            world::CreateRoom {
+                capacity: 2,
+                ..room("den")
+            },
+        )
+        .id;
     scene.join(&bob, den);
     let (code, message) = scene.refused(cid.conn, join(den));
     assert_eq!(code, ErrorCode::RoomFull);
@@ -147,12 +247,24 @@ fn a_full_room_takes_nobody_until_a_seat_is_free() {
 fn a_password_is_asked_of_everybody_but_members() {
     let mut scene = Scene::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
-    let made = scene.create(&ann, world::CreateRoom { password: "sesame".into(), ..room("den") });
+    let made = scene.create(
+        &ann,
+        world::CreateRoom {
+            password: "sesame".into(),
+            ..room("den")
+        },
+    );
     assert!(made.has_password);
     for wrong in ["", "Sesame", "sesame2"] {
-        assert_eq!(scene.refusal(bob.conn, join_with(made.id, wrong)), ErrorCode::WrongPassword);
+        assert_eq!(
+            scene.refusal(bob.conn, join_with(made.id, wrong)),
+            ErrorCode::WrongPassword
+        );
     }
-    assert!(matches!(scene.ask(bob.conn, join_with(made.id, "sesame")), Body::RoomJoined(_)));
+    assert!(matches!(
+        scene.ask(bob.conn, join_with(made.id, "sesame")),
+        Body::RoomJoined(_)
+    ));
     scene.join(&bob, made.id);
 }
 
@@ -161,7 +273,9 @@ fn who_leaves_is_told_so_and_the_others_see_it() {
     let mut scene = Scene::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
-    let Body::RoomLeft(left) = scene.ask(bob.conn, leave()) else { panic!("not left") };
+    let Body::RoomLeft(left) = scene.ask(bob.conn, leave()) else {
+        panic!("not left")
+    };
     assert_eq!((left.room, left.reason), (room, 0));
     assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann*"));
     assert_eq!(scene.refusal(bob.conn, leave()), ErrorCode::NotInRoom);
@@ -171,7 +285,12 @@ fn who_leaves_is_told_so_and_the_others_see_it() {
 #[test]
 fn the_host_passes_on_to_who_joined_first_of_those_who_are_there() {
     let mut scene = Scene::new();
-    let (ann, bob, cid, dan) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"), scene.enter("dan"));
+    let (ann, bob, cid, dan) = (
+        scene.enter("ann"),
+        scene.enter("bob"),
+        scene.enter("cid"),
+        scene.enter("dan"),
+    );
     scene.room_of(&[&ann, &bob, &cid, &dan]);
     scene.lose(&bob);
     scene.ask(ann.conn, leave());
@@ -230,7 +349,10 @@ fn only_the_host_kicks_and_only_other_members() {
     assert_eq!(scene.refusal(bob.conn, kick(ann.id)), ErrorCode::NotHost);
     assert_eq!(scene.refusal(cid.conn, kick(ann.id)), ErrorCode::NotInRoom);
     for nobody in [ann.id, cid.id, 0, u64::MAX] {
-        assert_eq!(scene.refusal(ann.conn, kick(nobody)), ErrorCode::NoSuchPlayer);
+        assert_eq!(
+            scene.refusal(ann.conn, kick(nobody)),
+            ErrorCode::NoSuchPlayer
+        );
     }
     assert_eq!(scene.members(&ann), "ann* bob");
 }
@@ -265,8 +387,10 @@ fn a_room_may_ask_that_everybody_is_ready() {
     let mut scene = Scene::new();
     scene.host(1, 8);
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
-    let asked =
-        world::CreateRoom { parameters: parameters(&[("ready", "required"), ("size", "50x50")]), ..room("den") };
+    let asked = world::CreateRoom {
+        parameters: parameters(&[("ready", "required"), ("size", "50x50")]),
+        ..room("den")
+    };
     let made = scene.create(&ann, asked);
     assert_eq!(made.parameters.len(), 2);
     scene.join(&bob, made.id);
@@ -286,7 +410,10 @@ fn a_room_may_ask_that_everybody_is_ready() {
 
 #[test]
 fn rooms_in_all_and_rooms_a_player_makes_in_a_minute_are_limited() {
-    let mut scene = Scene::with(LobbyConfig { max_rooms: 2, ..LobbyConfig::default() });
+    let mut scene = Scene::with(LobbyConfig {
+        max_rooms: 2,
+        ..LobbyConfig::default()
+    });
     let (ann, bob, cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     for _ in 0..4 {
         scene.create(&ann, room("den"));

@@ -5,7 +5,8 @@ use ambit_proto::control::host::{self, host_to_world, world_to_host};
 use ambit_proto::control::world::{self, world_to_client::Body};
 
 use super::scene::{
-    Client, Scene, join, kick, leave, read_error, request_ticket, room, seconds, show, start, ticket_in,
+    Client, Scene, join, kick, leave, read_error, request_ticket, room, seconds, show, start,
+    ticket_in,
 };
 use crate::lobby::HostId;
 
@@ -16,20 +17,36 @@ fn a_start_opens_the_room_on_a_host_and_gives_each_member_a_ticket() {
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.room_of(&[&ann, &bob]);
     let number = scene.send(ann.conn, start());
-    assert_eq!(scene.answers_to(ann.conn, number), [], "the answer waits for the host");
+    assert_eq!(
+        scene.answers_to(ann.conn, number),
+        [],
+        "the answer waits for the host"
+    );
     let opens = scene.opens();
     assert_eq!((opens.len(), opens[0].0, opens[0].1.room), (1, host, room));
-    assert_eq!((opens[0].1.game.as_str(), opens[0].1.capacity), ("field", 64));
+    assert_eq!(
+        (opens[0].1.game.as_str(), opens[0].1.capacity),
+        ("field", 64)
+    );
     assert_ne!(opens[0].1.seed, 0);
 
     scene.opened(host, room, None);
-    assert_eq!(scene.answers_to(ann.conn, number), [Body::Done(world::Done {})]);
+    assert_eq!(
+        scene.answers_to(ann.conn, number),
+        [Body::Done(world::Done {})]
+    );
     for client in [&ann, &bob] {
         let ticket = scene.ticket(client);
-        assert_eq!((ticket.room, ticket.address.as_str()), (room, "127.0.0.1:8001"));
+        assert_eq!(
+            (ticket.room, ticket.address.as_str()),
+            (room, "127.0.0.1:8001")
+        );
         assert_eq!(ticket.certificate_sha256, vec![1; 32]);
         let signed = show(&ticket, scene.now).expect("a good ticket");
-        assert_eq!((signed.player.0, signed.name.as_str()), (client.id, client.name.as_str()));
+        assert_eq!(
+            (signed.player.0, signed.name.as_str()),
+            (client.id, client.name.as_str())
+        );
         assert!(show(&ticket, scene.now + seconds(30)).is_ok());
         assert!(show(&ticket, scene.now + seconds(32)).is_err());
     }
@@ -57,10 +74,16 @@ fn a_game_starts_with_enough_players_who_are_there() {
     let den = duel(&mut scene, &ann);
     let (code, message) = scene.refused(ann.conn, start());
     assert_eq!(code, ErrorCode::NotEnoughPlayers);
-    assert!(message.contains("takes 2 players, 1 are there"), "{message}");
+    assert!(
+        message.contains("takes 2 players, 1 are there"),
+        "{message}"
+    );
     scene.join(&bob, den);
     scene.lose(&bob);
-    assert_eq!(scene.refusal(ann.conn, start()), ErrorCode::NotEnoughPlayers);
+    assert_eq!(
+        scene.refusal(ann.conn, start()),
+        ErrorCode::NotEnoughPlayers
+    );
     scene.resume(&bob);
     scene.send(ann.conn, start());
     assert_eq!(scene.opens().len(), 1);
@@ -87,18 +110,33 @@ fn a_room_that_the_host_refuses_waits_again_and_its_starter_is_told() {
     let ann = scene.enter("ann");
     let room = scene.room_of(&[&ann]);
     let number = scene.send(ann.conn, start());
-    scene.opened(host, room, Some(codes::error(ErrorCode::BadParameter, "size=0x0 is no size\u{7}")));
+    scene.opened(
+        host,
+        room,
+        Some(codes::error(
+            ErrorCode::BadParameter,
+            "size=0x0 is no size\u{7}",
+        )),
+    );
     let answers = scene.answers_to(ann.conn, number);
-    let [Body::Error(error)] = &answers[..] else { panic!("{answers:?}") };
+    let [Body::Error(error)] = &answers[..] else {
+        panic!("{answers:?}")
+    };
     let (code, message) = read_error(error);
     assert_eq!(code, ErrorCode::BadParameter);
     assert!(message.ends_with("size=0x0 is no size"), "{message}");
     assert!(!scene.listed(&ann)[0].running);
-    assert_eq!(scene.refusal(ann.conn, request_ticket()), ErrorCode::RoomNotRunning);
+    assert_eq!(
+        scene.refusal(ann.conn, request_ticket()),
+        ErrorCode::RoomNotRunning
+    );
     // The second time it goes well.
     let number = scene.send(ann.conn, start());
     scene.opened(host, room, None);
-    assert_eq!(scene.answers_to(ann.conn, number), [Body::Done(world::Done {})]);
+    assert_eq!(
+        scene.answers_to(ann.conn, number),
+        [Body::Done(world::Done {})]
+    );
 }
 
 #[test]
@@ -110,10 +148,14 @@ fn a_host_that_does_not_answer_costs_the_room() {
     let number = scene.send(ann.conn, start());
     scene.orders();
     scene.pass(seconds(11));
-    assert!(matches!(&scene.answers_to(ann.conn, number)[..], [Body::Error(error)] if error.code == 38));
+    assert!(
+        matches!(&scene.answers_to(ann.conn, number)[..], [Body::Error(error)] if error.code == 38)
+    );
     assert_eq!(scene.left(&ann).0, ErrorCode::ServerError);
     assert_eq!(scene.left(&bob).0, ErrorCode::ServerError);
-    assert!(matches!(&scene.orders()[..], [(_, world_to_host::Body::CloseRoom(close))] if close.room == room));
+    assert!(
+        matches!(&scene.orders()[..], [(_, world_to_host::Body::CloseRoom(close))] if close.room == room)
+    );
     // Its late word meets nobody.
     scene.opened(host, room, None);
     assert_eq!(scene.news(&ann), []);
@@ -143,7 +185,9 @@ fn a_room_that_empties_while_it_opens_is_closed_and_its_start_is_answered() {
     let number = scene.send(ann.conn, start());
     scene.orders();
     scene.ask(ann.conn, leave());
-    assert!(matches!(&scene.answers_to(ann.conn, number)[..], [Body::Error(error)] if error.code == 35));
+    assert!(
+        matches!(&scene.answers_to(ann.conn, number)[..], [Body::Error(error)] if error.code == 35)
+    );
     let orders = scene.orders();
     assert!(
         matches!(&orders[..], [
@@ -170,9 +214,15 @@ fn a_running_room_is_joined_only_where_the_game_allows_it() {
     scene.join(&cid, closed);
     scene.send(bob.conn, start());
     let dan = scene.enter("dan");
-    assert_eq!(scene.refusal(dan.conn, join(closed)), ErrorCode::AlreadyRunning);
+    assert_eq!(
+        scene.refusal(dan.conn, join(closed)),
+        ErrorCode::AlreadyRunning
+    );
     scene.opened(host, closed, None);
-    assert_eq!(scene.refusal(dan.conn, join(closed)), ErrorCode::AlreadyRunning);
+    assert_eq!(
+        scene.refusal(dan.conn, join(closed)),
+        ErrorCode::AlreadyRunning
+    );
     // A member is no newcomer.
     scene.forget_news();
     scene.join(&cid, closed);
@@ -187,7 +237,10 @@ fn who_joins_while_the_room_opens_gets_the_ticket_with_the_others() {
     let room = scene.room_of(&[&ann]);
     scene.send(ann.conn, start());
     scene.join(&bob, room);
-    assert_eq!(scene.news(&bob).into_iter().filter_map(ticket_in).count(), 0);
+    assert_eq!(
+        scene.news(&bob).into_iter().filter_map(ticket_in).count(),
+        0
+    );
     scene.opened(host, room, None);
     scene.ticket(&bob);
 }
@@ -211,7 +264,10 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.running_room_of(host, &[&ann]);
-    let message = world::ClientToWorld { request: 9, body: Some(join(room)) };
+    let message = world::ClientToWorld {
+        request: 9,
+        body: Some(join(room)),
+    };
     scene.lobby.handle_request(scene.now, bob.conn, message);
     let outputs: Vec<_> = std::iter::from_fn(|| scene.lobby.poll_output()).collect();
     let kinds: Vec<_> = outputs
@@ -221,8 +277,14 @@ fn a_ticket_comes_after_the_answer_to_the_join() {
             _ => None,
         })
         .collect();
-    assert!(matches!(kinds[0].body, Some(Body::RoomJoined(_))), "{outputs:?}");
-    assert!(matches!(kinds[1].body, Some(Body::Ticket(_))), "{outputs:?}");
+    assert!(
+        matches!(kinds[0].body, Some(Body::RoomJoined(_))),
+        "{outputs:?}"
+    );
+    assert!(
+        matches!(kinds[1].body, Some(Body::Ticket(_))),
+        "{outputs:?}"
+    );
 }
 
 #[test]
@@ -246,7 +308,11 @@ fn the_game_server_is_told_who_is_out_and_why() {
             other => panic!("{other:?}"),
         })
         .collect();
-    let expected = [(bob.id, ErrorCode::ErrorUnspecified), (cid.id, ErrorCode::Kicked), (dan.id, ErrorCode::Idle)];
+    let expected = [
+        (bob.id, ErrorCode::ErrorUnspecified),
+        (cid.id, ErrorCode::Kicked),
+        (dan.id, ErrorCode::Idle),
+    ];
     assert_eq!(told, expected);
 }
 
@@ -258,7 +324,10 @@ fn a_running_room_that_everybody_left_is_closed_at_its_host() {
     let room = scene.running_room_of(host, &[&ann]);
     scene.ask(ann.conn, leave());
     let orders = scene.orders();
-    assert!(matches!(&orders[1], (_, world_to_host::Body::CloseRoom(close)) if close.room == room), "{orders:?}");
+    assert!(
+        matches!(&orders[1], (_, world_to_host::Body::CloseRoom(close)) if close.room == room),
+        "{orders:?}"
+    );
     // The host has its place back.
     scene.running_room_of(host, &[&ann]);
 }
@@ -275,7 +344,10 @@ fn who_is_out_of_the_game_is_out_of_the_room() {
     // The host knows, but not that the tickets which bob may still hold are void.
     let orders = scene.orders();
     let is_removal = |order: &world_to_host::Body| matches!(order, world_to_host::Body::RemovePlayer(remove) if remove.player == bob.id && remove.void_tickets_until == 2);
-    assert!(matches!(&orders[..], [(_, order)] if is_removal(order)), "{orders:?}");
+    assert!(
+        matches!(&orders[..], [(_, order)] if is_removal(order)),
+        "{orders:?}"
+    );
     player_out(&mut scene, host, room, &ann, ErrorCode::ErrorUnspecified);
     assert_eq!(scene.left(&ann).0, ErrorCode::ErrorUnspecified);
     assert_eq!(scene.listed(&ann), []);
@@ -302,10 +374,17 @@ fn a_room_that_ends_by_itself_sends_its_players_to_the_lobby_with_the_reason() {
     let host = scene.host(1, 8);
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     let room = scene.running_room_of(host, &[&ann, &bob]);
-    let closed = host::RoomClosed { room, reason: ErrorCode::RoomCrashed.into(), message: "attempt to add".into() };
+    let closed = host::RoomClosed {
+        room,
+        reason: ErrorCode::RoomCrashed.into(),
+        message: "attempt to add".into(),
+    };
     scene.host_says(host, host_to_world::Body::RoomClosed(closed));
     for client in [&ann, &bob] {
-        assert_eq!(scene.left(client), (ErrorCode::RoomCrashed, "attempt to add".into()));
+        assert_eq!(
+            scene.left(client),
+            (ErrorCode::RoomCrashed, "attempt to add".into())
+        );
     }
     assert_eq!(scene.orders(), [], "the host knows");
     assert_eq!(scene.listed(&ann), []);
@@ -313,10 +392,22 @@ fn a_room_that_ends_by_itself_sends_its_players_to_the_lobby_with_the_reason() {
 }
 
 fn duel(scene: &mut Scene, host: &Client) -> u64 {
-    scene.create(host, world::CreateRoom { game: "duel".into(), ..room("den") }).id
+    scene
+        .create(
+            host,
+            world::CreateRoom {
+                game: "duel".into(),
+                ..room("den")
+            },
+        )
+        .id
 }
 
 fn player_out(scene: &mut Scene, host: HostId, room: u64, client: &Client, reason: ErrorCode) {
-    let out = host::PlayerOut { room, player: client.id, reason: reason.into() };
+    let out = host::PlayerOut {
+        room,
+        player: client.id,
+        reason: reason.into(),
+    };
     scene.host_says(host, host_to_world::Body::PlayerOut(out));
 }

@@ -89,13 +89,21 @@ impl Scene {
             let mixed = calls.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             (u128::from(mixed) << 64 | u128::from(calls)).to_be_bytes()
         };
-        let check =
-            |game: &str, parameters: &BTreeMap<String, String>| match parameters.keys().find(|name| *name != "size") {
-                Some(unknown) => Err(format!("{game} knows no {unknown}; it knows: size")),
-                None => Ok(()),
-            };
+        let check = |game: &str, parameters: &BTreeMap<String, String>| match parameters
+            .keys()
+            .find(|name| *name != "size")
+        {
+            Some(unknown) => Err(format!("{game} knows no {unknown}; it knows: size")),
+            None => Ok(()),
+        };
         Self {
-            lobby: Lobby::new(config, games, Box::new(check), Box::new(entropy), TicketSigner::from_seed(&[7; 32])),
+            lobby: Lobby::new(
+                config,
+                games,
+                Box::new(check),
+                Box::new(entropy),
+                TicketSigner::from_seed(&[7; 32]),
+            ),
             now: LocalTime::from_millis(1_000),
             news: BTreeMap::new(),
             rosters: BTreeMap::new(),
@@ -124,8 +132,13 @@ impl Scene {
         Self::after(&self.records, patience)
     }
 
-    /// For each place at which the writing of what came since `before` may have stopped: another server goes on with what was written.
-    pub(super) fn succeed_torn(&self, before: &BTreeMap<Key, Vec<u8>>, patience: Duration) -> Vec<Self> {
+    /// For each place at which the writing of what came since `before` may have stopped: another
+    /// server goes on with what was written.
+    pub(super) fn succeed_torn(
+        &self,
+        before: &BTreeMap<Key, Vec<u8>>,
+        patience: Duration,
+    ) -> Vec<Self> {
         let torn = |cut| {
             let mut records = before.clone();
             for (key, value) in &self.log[..cut] {
@@ -170,7 +183,12 @@ impl Scene {
 
     pub(super) fn hello(&mut self, conn: ConnId, name: &str, token: &[u8]) -> Client {
         let welcome = self.welcome(conn, name, token);
-        Client { conn, id: welcome.player, name: welcome.name, token: welcome.resume_token }
+        Client {
+            conn,
+            id: welcome.player,
+            name: welcome.name,
+            token: welcome.resume_token,
+        }
     }
 
     pub(super) fn welcome(&mut self, conn: ConnId, name: &str, token: &[u8]) -> world::Welcome {
@@ -207,7 +225,10 @@ impl Scene {
     /// Asks, and gives the number of the request.
     pub(super) fn send(&mut self, conn: ConnId, body: ask::Body) -> u64 {
         self.requests += 1;
-        let message = world::ClientToWorld { request: self.requests, body: Some(body) };
+        let message = world::ClientToWorld {
+            request: self.requests,
+            body: Some(body),
+        };
         self.lobby.handle_request(self.now, conn, message);
         self.carry();
         self.requests
@@ -220,7 +241,9 @@ impl Scene {
 
     pub(super) fn answers_to(&mut self, conn: ConnId, number: u64) -> Vec<Body> {
         let answers = self.answers.entry(conn).or_default();
-        let (these, others) = std::mem::take(answers).into_iter().partition(|(request, _)| *request == number);
+        let (these, others) = std::mem::take(answers)
+            .into_iter()
+            .partition(|(request, _)| *request == number);
         *answers = others;
         let these: Vec<(u64, Body)> = these;
         these.into_iter().map(|(_, body)| body).collect()
@@ -275,7 +298,10 @@ impl Scene {
         let room = self.room_of(clients);
         let number = self.send(clients[0].conn, ask::Body::StartRoom(world::StartRoom {}));
         self.opened(host, room, None);
-        assert_eq!(self.answers_to(clients[0].conn, number), [Body::Done(world::Done {})]);
+        assert_eq!(
+            self.answers_to(clients[0].conn, number),
+            [Body::Done(world::Done {})]
+        );
         self.pass(Duration::from_secs(1));
         self.forget_news();
         self.orders.clear();
@@ -283,15 +309,22 @@ impl Scene {
     }
 
     pub(super) fn listed(&mut self, client: &Client) -> Vec<world::Room> {
-        match self.ask(client.conn, ask::Body::ListRooms(world::ListRooms { subscribe: false })) {
+        match self.ask(
+            client.conn,
+            ask::Body::ListRooms(world::ListRooms { subscribe: false }),
+        ) {
             Body::RoomList(list) => list.rooms,
             other => panic!("no list but {other:?}"),
         }
     }
 
-    /// The members of the client's room: names, with `*` at the host, `!` at who is ready, `-` at who is away.
+    /// The members of the client's room: names, with `*` at the host, `!` at who is ready, `-` at
+    /// who is away.
     pub(super) fn members(&mut self, client: &Client) -> String {
-        match self.ask(client.conn, ask::Body::ListPlayers(world::ListPlayers { everybody: false })) {
+        match self.ask(
+            client.conn,
+            ask::Body::ListPlayers(world::ListPlayers { everybody: false }),
+        ) {
             Body::PlayerList(list) => marked(&list.players),
             other => panic!("no list but {other:?}"),
         }
@@ -320,8 +353,14 @@ impl Scene {
         host
     }
 
-    /// A host that can come back to another lobby, and says that it runs these rooms: id and incarnation.
-    pub(super) fn lasting_host(&mut self, number: u64, instance: u8, rooms: &[(u64, u32)]) -> HostId {
+    /// A host that can come back to another lobby, and says that it runs these rooms: id and
+    /// incarnation.
+    pub(super) fn lasting_host(
+        &mut self,
+        number: u64,
+        instance: u8,
+        rooms: &[(u64, u32)],
+    ) -> HostId {
         let host = HostId(number);
         self.lobby.handle_host_start(self.now, host, Origin::Remote);
         let ready = host::HostReady {
@@ -330,7 +369,10 @@ impl Scene {
             certificate_sha256: vec![instance; 32],
             capacity: 8,
             instance: vec![instance; 16],
-            rooms: rooms.iter().map(|&(room, incarnation)| host::RoomHere { room, incarnation }).collect(),
+            rooms: rooms
+                .iter()
+                .map(|&(room, incarnation)| host::RoomHere { room, incarnation })
+                .collect(),
             ..host::HostReady::default()
         };
         self.host_says(host, host_to_world::Body::Ready(ready));
@@ -338,11 +380,15 @@ impl Scene {
     }
 
     pub(super) fn opened(&mut self, host: HostId, room: u64, error: Option<world::Error>) {
-        self.host_says(host, host_to_world::Body::RoomOpened(host::RoomOpened { room, error }));
+        self.host_says(
+            host,
+            host_to_world::Body::RoomOpened(host::RoomOpened { room, error }),
+        );
     }
 
     pub(super) fn host_says(&mut self, host: HostId, body: host_to_world::Body) {
-        self.lobby.handle_host(self.now, host, host::HostToWorld { body: Some(body) });
+        self.lobby
+            .handle_host(self.now, host, host::HostToWorld { body: Some(body) });
         self.carry();
     }
 
@@ -353,7 +399,8 @@ impl Scene {
 
     /// A child with room for so many that is ready.
     pub(super) fn child(&mut self, number: u64, capacity: u32) -> HostId {
-        self.lobby.handle_host_start(self.now, HostId(number), Origin::Child);
+        self.lobby
+            .handle_host_start(self.now, HostId(number), Origin::Child);
         self.host(number, capacity)
     }
 
@@ -417,7 +464,11 @@ impl Scene {
 
     /// The one ticket among the news, or the answer.
     pub(super) fn ticket(&mut self, client: &Client) -> world::Ticket {
-        let mut tickets: Vec<_> = self.news(client).into_iter().filter_map(ticket_in).collect();
+        let mut tickets: Vec<_> = self
+            .news(client)
+            .into_iter()
+            .filter_map(ticket_in)
+            .collect();
         assert_eq!(tickets.len(), 1, "one ticket: {tickets:?}");
         tickets.remove(0)
     }
@@ -430,16 +481,24 @@ impl Scene {
         });
         let left: Vec<_> = left.collect();
         assert_eq!(left.len(), 1, "left once: {left:?}");
-        (ErrorCode::try_from(left[0].reason).expect("a known code"), left[0].message.clone())
+        (
+            ErrorCode::try_from(left[0].reason).expect("a known code"),
+            left[0].message.clone(),
+        )
     }
 
-    /// Who is in the client's room after the latest news of that, as `members` writes it, if there were any.
+    /// Who is in the client's room after the latest news of that, as `members` writes it, if there
+    /// were any.
     pub(super) fn roster_news(&mut self, client: &Client) -> Option<String> {
-        let heard = self.news(client).iter().any(|body| matches!(body, Body::PlayerChange(_)));
+        let heard = self
+            .news(client)
+            .iter()
+            .any(|body| matches!(body, Body::PlayerChange(_)));
         heard.then(|| marked(&self.rosters[&client.conn]))
     }
 
-    /// What a client knows of its room's members: what it was told as it came in, and the news since.
+    /// What a client knows of its room's members: what it was told as it came in, and the news
+    /// since.
     fn note_roster(&mut self, conn: ConnId, body: &Body) {
         let roster = self.rosters.entry(conn).or_default();
         match body {
@@ -466,7 +525,9 @@ impl Scene {
     /// The goodbye among the news.
     pub(super) fn goodbye(&mut self, conn: ConnId) -> Option<ErrorCode> {
         self.news_on(conn).into_iter().find_map(|body| match body {
-            Body::Goodbye(goodbye) => Some(ErrorCode::try_from(goodbye.code).expect("a known code")),
+            Body::Goodbye(goodbye) => {
+                Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
+            }
             _ => None,
         })
     }
@@ -474,7 +535,11 @@ impl Scene {
     /// Lets time pass, with each deadline at its time.
     pub(super) fn pass(&mut self, duration: Duration) {
         let end = self.now + duration;
-        while let Some(deadline) = self.lobby.next_deadline().filter(|deadline| *deadline <= end) {
+        while let Some(deadline) = self
+            .lobby
+            .next_deadline()
+            .filter(|deadline| *deadline <= end)
+        {
             self.now = deadline.max(self.now);
             self.lobby.handle_timeout(self.now);
             self.carry();
@@ -493,11 +558,17 @@ impl Scene {
                         self.deliver(conn, message.clone());
                     }
                 }
-                Output::Close { conn, code, message } => {
+                Output::Close {
+                    conn,
+                    code,
+                    message,
+                } => {
                     assert!(!message.is_empty());
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
-                Output::Host { host, message } => self.orders.push((host, message.body.expect("a body"))),
+                Output::Host { host, message } => {
+                    self.orders.push((host, message.body.expect("a body")))
+                }
                 Output::Forsake { host } => self.forsaken.push(host),
                 Output::Children(count) => self.children = Some(count),
                 Output::Condemn { order } => self.condemned.push(order.room),
@@ -521,7 +592,11 @@ impl Scene {
     }
 
     fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
-        assert_eq!(self.closed.get(&conn), None, "nothing is sent after the close");
+        assert_eq!(
+            self.closed.get(&conn),
+            None,
+            "nothing is sent after the close"
+        );
         let body = message.body.expect("a body");
         self.note_roster(conn, &body);
         match message.request {
@@ -533,7 +608,11 @@ impl Scene {
 
 /// Nobody beats in these scenes.
 fn recording() -> LobbyConfig {
-    LobbyConfig { directory: true, host_silence: Duration::from_hours(1), ..LobbyConfig::default() }
+    LobbyConfig {
+        directory: true,
+        host_silence: Duration::from_hours(1),
+        ..LobbyConfig::default()
+    }
 }
 
 pub(super) fn hello(name: &str, token: &[u8]) -> ask::Body {
@@ -546,7 +625,11 @@ pub(super) fn hello(name: &str, token: &[u8]) -> ask::Body {
 }
 
 pub(super) fn room(name: &str) -> world::CreateRoom {
-    world::CreateRoom { name: name.to_owned(), game: "field".to_owned(), ..world::CreateRoom::default() }
+    world::CreateRoom {
+        name: name.to_owned(),
+        game: "field".to_owned(),
+        ..world::CreateRoom::default()
+    }
 }
 
 pub(super) fn create(room: world::CreateRoom) -> ask::Body {
@@ -558,7 +641,10 @@ pub(super) fn join(room: u64) -> ask::Body {
 }
 
 pub(super) fn join_with(room: u64, password: &str) -> ask::Body {
-    ask::Body::JoinRoom(world::JoinRoom { room, password: password.to_owned() })
+    ask::Body::JoinRoom(world::JoinRoom {
+        room,
+        password: password.to_owned(),
+    })
 }
 
 pub(super) fn leave() -> ask::Body {
@@ -578,7 +664,9 @@ pub(super) fn kick(player: u64) -> ask::Body {
 }
 
 pub(super) fn set_name(name: &str) -> ask::Body {
-    ask::Body::SetName(world::SetName { name: name.to_owned() })
+    ask::Body::SetName(world::SetName {
+        name: name.to_owned(),
+    })
 }
 
 pub(super) fn request_ticket() -> ask::Body {
@@ -594,7 +682,10 @@ pub(super) fn seconds(seconds: u64) -> Duration {
 }
 
 pub(super) fn parameters(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 /// Shows a ticket to the host that it names.
@@ -602,7 +693,9 @@ pub(super) fn show(ticket: &world::Ticket, now: LocalTime) -> Result<Ticket, Tic
     let key = TicketSigner::from_seed(&[7; 32]);
     let mut verifier = TicketVerifier::new(key.public_key()).expect("a key");
     let now_unix_s = EPOCH_UNIX_S + now.since(LocalTime::ZERO).as_secs();
-    verifier.verify(now_unix_s, &ticket.ticket, &ticket.address, |room| room == RoomId(ticket.room))
+    verifier.verify(now_unix_s, &ticket.ticket, &ticket.address, |room| {
+        room == RoomId(ticket.room)
+    })
 }
 
 pub(super) fn ticket_in(body: Body) -> Option<world::Ticket> {
@@ -622,7 +715,11 @@ pub(super) fn read_error(error: &world::Error) -> (ErrorCode, String) {
 fn marked(players: &[world::Player]) -> String {
     let mark = |is: bool, mark: &'static str| if is { mark } else { "" };
     let names = players.iter().map(|player| {
-        let (host, ready, away) = (mark(player.host, "*"), mark(player.ready, "!"), mark(!player.connected, "-"));
+        let (host, ready, away) = (
+            mark(player.host, "*"),
+            mark(player.ready, "!"),
+            mark(!player.connected, "-"),
+        );
         format!("{}{host}{ready}{away}", player.name)
     });
     names.collect::<Vec<_>>().join(" ")

@@ -5,7 +5,8 @@ use ambit_proto::control::host::world_to_host;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 
 use super::scene::{
-    Scene, create, everybody, hello, join, request_ticket, room, seconds, set_name, show, start, ticket_in,
+    Scene, create, everybody, hello, join, request_ticket, room, seconds, set_name, show, start,
+    ticket_in,
 };
 use crate::lobby::{ConnId, HostId, LobbyConfig};
 
@@ -14,10 +15,20 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
     let mut scene = Scene::new();
     let conn = scene.connect();
     let welcome = scene.welcome(conn, " Zoe\u{308} ", &[]);
-    assert_eq!((welcome.version, welcome.player, welcome.name.as_str()), (2, 1, "Zoë"));
-    assert_eq!((welcome.resumed, welcome.room, welcome.grace_ms), (false, None, 30_000));
+    assert_eq!(
+        (welcome.version, welcome.player, welcome.name.as_str()),
+        (2, 1, "Zoë")
+    );
+    assert_eq!(
+        (welcome.resumed, welcome.room, welcome.grace_ms),
+        (false, None, 30_000)
+    );
     assert_eq!(welcome.resume_token.len(), 16);
-    let games: Vec<_> = welcome.games.iter().map(|game| (game.name.as_str(), game.min_players)).collect();
+    let games: Vec<_> = welcome
+        .games
+        .iter()
+        .map(|game| (game.name.as_str(), game.min_players))
+        .collect();
     assert_eq!(games, [("field", 1), ("duel", 2)]);
 }
 
@@ -25,10 +36,16 @@ fn a_hello_is_welcomed_with_a_name_a_token_and_the_games() {
 fn a_client_of_another_version_is_told_both_versions_and_closed() {
     let mut scene = Scene::new();
     let conn = scene.connect();
-    let other = ask::Body::Hello(world::Hello { version: 1, ..world::Hello::default() });
+    let other = ask::Body::Hello(world::Hello {
+        version: 1,
+        ..world::Hello::default()
+    });
     let (code, message) = scene.refused(conn, other);
     assert_eq!(code, ErrorCode::VersionMismatch);
-    assert!(message.contains("version 1") && message.contains("version 2"), "{message}");
+    assert!(
+        message.contains("version 1") && message.contains("version 2"),
+        "{message}"
+    );
     assert_eq!(scene.goodbye(conn), Some(ErrorCode::VersionMismatch));
     assert_eq!(scene.closed(conn), Some(ErrorCode::VersionMismatch));
 }
@@ -38,7 +55,11 @@ fn a_bad_name_is_refused_and_another_hello_may_follow() {
     let mut scene = Scene::new();
     let conn = scene.connect();
     for name in ["a\u{202e}b", "a\nb", "   ", &"x".repeat(25)] {
-        assert_eq!(scene.refusal(conn, hello(name, &[])), ErrorCode::BadName, "{name:?}");
+        assert_eq!(
+            scene.refusal(conn, hello(name, &[])),
+            ErrorCode::BadName,
+            "{name:?}"
+        );
     }
     assert_eq!(scene.hello(conn, "ann", &[]).name, "ann");
 }
@@ -103,11 +124,16 @@ fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
     scene.forget_news();
     let conn = scene.connect();
     let welcome = scene.welcome(conn, "other", &bob.token);
-    assert_eq!((welcome.player, welcome.name.as_str(), welcome.resumed), (bob.id, "bob", true));
+    assert_eq!(
+        (welcome.player, welcome.name.as_str(), welcome.resumed),
+        (bob.id, "bob", true)
+    );
     assert_eq!(welcome.room, Some(room));
     assert_ne!(welcome.resume_token, bob.token);
     let news = scene.news_on(conn);
-    assert!(matches!(&news[0], Body::RoomJoined(joined) if joined.room.as_ref().map(|room| room.id) == Some(room)));
+    assert!(
+        matches!(&news[0], Body::RoomJoined(joined) if joined.room.as_ref().map(|room| room.id) == Some(room))
+    );
     assert_eq!(news.into_iter().filter_map(ticket_in).count(), 0);
     assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann* bob"));
     // The grace period that had begun is over.
@@ -124,7 +150,10 @@ fn a_resume_into_a_running_room_brings_a_fresh_ticket() {
     scene.lose(&ann);
     let ann = scene.resume(&ann);
     let ticket = scene.ticket(&ann);
-    assert_eq!(show(&ticket, scene.now).expect("a good ticket").room.0, room);
+    assert_eq!(
+        show(&ticket, scene.now).expect("a good ticket").room.0,
+        room
+    );
 }
 
 #[test]
@@ -219,7 +248,10 @@ fn idling_begins_anew_with_each_request_and_with_the_return_to_the_lobby() {
 
 #[test]
 fn idling_can_be_allowed() {
-    let mut scene = Scene::with(LobbyConfig { idle: None, ..LobbyConfig::default() });
+    let mut scene = Scene::with(LobbyConfig {
+        idle: None,
+        ..LobbyConfig::default()
+    });
     let ann = scene.enter("ann");
     scene.pass(seconds(1_000_000));
     assert_eq!(scene.closed(ann.conn), None);
@@ -230,7 +262,10 @@ fn a_player_may_change_its_name_and_the_room_hears_of_it() {
     let mut scene = Scene::new();
     let (ann, bob) = (scene.enter("ann"), scene.enter("bob"));
     scene.room_of(&[&ann, &bob]);
-    let renamed = Body::Renamed(world::Renamed { player: ann.id, name: "Anna".to_owned() });
+    let renamed = Body::Renamed(world::Renamed {
+        player: ann.id,
+        name: "Anna".to_owned(),
+    });
     assert_eq!(scene.ask(ann.conn, set_name("Anna")), renamed);
     assert_eq!(scene.news(&bob), [renamed]);
     assert_eq!(scene.news(&ann), []);
@@ -241,10 +276,19 @@ fn a_player_may_change_its_name_and_the_room_hears_of_it() {
 fn a_name_that_another_player_has_or_nearly_has_is_refused() {
     let mut scene = Scene::new();
     let (ann, _bob) = (scene.enter("ann"), scene.enter("bob"));
-    assert_eq!(scene.refusal(ann.conn, set_name("BOB")), ErrorCode::NameTaken);
-    assert_eq!(scene.refusal(ann.conn, set_name("\u{200b}")), ErrorCode::BadName);
+    assert_eq!(
+        scene.refusal(ann.conn, set_name("BOB")),
+        ErrorCode::NameTaken
+    );
+    assert_eq!(
+        scene.refusal(ann.conn, set_name("\u{200b}")),
+        ErrorCode::BadName
+    );
     assert_eq!(scene.refusal(ann.conn, set_name("")), ErrorCode::BadName);
-    assert!(matches!(scene.ask(ann.conn, set_name("ANN")), Body::Renamed(_)));
+    assert!(matches!(
+        scene.ask(ann.conn, set_name("ANN")),
+        Body::Renamed(_)
+    ));
 }
 
 #[test]
@@ -252,9 +296,17 @@ fn everybody_can_be_listed_and_so_can_ones_own_room() {
     let mut scene = Scene::new();
     let (ann, bob, _cid) = (scene.enter("ann"), scene.enter("bob"), scene.enter("cid"));
     scene.room_of(&[&ann, &bob]);
-    let Body::PlayerList(list) = scene.ask(ann.conn, everybody()) else { panic!("no list") };
+    let Body::PlayerList(list) = scene.ask(ann.conn, everybody()) else {
+        panic!("no list")
+    };
     assert_eq!(list.room, 0);
-    assert_eq!(list.players.iter().map(|player| player.name.as_str()).collect::<Vec<_>>(), ["ann", "bob", "cid"]);
+    assert_eq!(
+        list.players
+            .iter()
+            .map(|player| player.name.as_str())
+            .collect::<Vec<_>>(),
+        ["ann", "bob", "cid"]
+    );
     assert_eq!(scene.members(&bob), "ann* bob");
 }
 
@@ -268,7 +320,9 @@ fn what_comes_from_a_connection_that_is_gone_is_ignored() {
     let number = scene.send(ConnId(999), everybody());
     assert_eq!(scene.answers_to(ConnId(999), number), []);
     scene.lobby.handle_disconnect(scene.now, ConnId(999));
-    scene.lobby.handle_malformed(scene.now, ConnId(999), ErrorCode::Malformed);
+    scene
+        .lobby
+        .handle_malformed(scene.now, ConnId(999), ErrorCode::Malformed);
     scene.carry();
 }
 
@@ -286,19 +340,34 @@ fn a_drain_closes_rooms_then_connections_and_tells_the_hosts() {
     assert!(scene.lobby.is_drained());
 
     let news = scene.news(&ann);
-    assert!(matches!(&news[0], Body::RoomLeft(left) if left.room == room && left.reason == 35), "{news:?}");
-    assert!(matches!(&news[1], Body::Goodbye(goodbye) if goodbye.code == 26), "{news:?}");
+    assert!(
+        matches!(&news[0], Body::RoomLeft(left) if left.room == room && left.reason == 35),
+        "{news:?}"
+    );
+    assert!(
+        matches!(&news[1], Body::Goodbye(goodbye) if goodbye.code == 26),
+        "{news:?}"
+    );
     assert_eq!(scene.goodbye(bob.conn), Some(ErrorCode::Draining));
     assert_eq!(scene.closed(greeting), Some(ErrorCode::Draining));
     let orders = scene.orders();
-    assert!(matches!(&orders[0], (_, world_to_host::Body::CloseRoom(close)) if close.room == room), "{orders:?}");
-    assert!(matches!(&orders[1], (at, world_to_host::Body::Drain(_)) if *at == host), "{orders:?}");
+    assert!(
+        matches!(&orders[0], (_, world_to_host::Body::CloseRoom(close)) if close.room == room),
+        "{orders:?}"
+    );
+    assert!(
+        matches!(&orders[1], (at, world_to_host::Body::Drain(_)) if *at == host),
+        "{orders:?}"
+    );
 
     let late = scene.connect();
     assert_eq!(scene.closed(late), Some(ErrorCode::Draining));
     scene.host(2, 8);
     let orders = scene.orders();
-    assert!(matches!(&orders[..], [(HostId(2), world_to_host::Body::Drain(_))]), "{orders:?}");
+    assert!(
+        matches!(&orders[..], [(HostId(2), world_to_host::Body::Drain(_))]),
+        "{orders:?}"
+    );
 }
 
 #[test]
@@ -306,10 +375,19 @@ fn requests_of_somebody_in_no_room_about_rooms_say_so() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
     let own_room = ask::Body::ListPlayers(world::ListPlayers { everybody: false });
-    let requests = [start(), request_ticket(), own_room, super::scene::leave(), super::scene::ready(true)];
+    let requests = [
+        start(),
+        request_ticket(),
+        own_room,
+        super::scene::leave(),
+        super::scene::ready(true),
+    ];
     for request in requests {
         assert_eq!(scene.refusal(ann.conn, request), ErrorCode::NotInRoom);
     }
     assert_eq!(scene.refusal(ann.conn, join(77)), ErrorCode::NoSuchRoom);
-    assert!(matches!(scene.ask(ann.conn, create(room("den"))), Body::RoomCreated(_)));
+    assert!(matches!(
+        scene.ask(ann.conn, create(room("den"))),
+        Body::RoomCreated(_)
+    ));
 }

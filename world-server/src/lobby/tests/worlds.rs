@@ -2,12 +2,14 @@
 
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::host::{
-    Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, RoomSaved, host_to_world,
-    world_to_host as order,
+    Admit, Arrived, AtGate, Departed, LetGo, OpenRoom, PlayerOut, RoomClosed, RoomSaved,
+    host_to_world, world_to_host as order,
 };
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
 
-use super::scene::{Client, Scene, create, join, leave, parameters, read_error, room, seconds, set_name, ticket_in};
+use super::scene::{
+    Client, Scene, create, join, leave, parameters, read_error, room, seconds, set_name, ticket_in,
+};
 use crate::lobby::HostId;
 
 mod records;
@@ -20,23 +22,45 @@ fn a_player_goes_through_a_gate_and_back_and_is_led_there() {
     let (mut scene, ann, world) = scene();
     scene.at_gate(FIRST, world, &ann, 1);
     let map = scene.map_opened(SECOND, world, 1);
-    assert_eq!(scene.order_for(FIRST), order::Body::LetGo(LetGo { room: world, player: ann.id, number: 1 }));
+    assert_eq!(
+        scene.order_for(FIRST),
+        order::Body::LetGo(LetGo {
+            room: world,
+            player: ann.id,
+            number: 1
+        })
+    );
     scene.departed(FIRST, world, &ann, 1, b"7 apples");
-    assert!(matches!(scene.order_for(FIRST), order::Body::RemovePlayer(remove) if remove.room == world));
+    assert!(
+        matches!(scene.order_for(FIRST), order::Body::RemovePlayer(remove) if remove.room == world)
+    );
     let admit = admit(map, &ann, 1, b"7 apples");
     assert_eq!(scene.order_for(SECOND), order::Body::Admit(admit));
     assert_eq!(scene.tickets(&ann), [], "not before the avatar is there");
     scene.arrived(SECOND, map, &ann, 1);
     let ticket = scene.ticket(&ann);
-    assert_eq!((ticket.room, ticket.map, ticket.address.as_str()), (world, 1, "127.0.0.1:8002"));
+    assert_eq!(
+        (ticket.room, ticket.map, ticket.address.as_str()),
+        (world, 1, "127.0.0.1:8002")
+    );
     assert!(ticket.incarnation > 1);
 
     scene.at_gate(SECOND, map, &ann, 0);
-    assert_eq!(scene.order_for(SECOND), order::Body::LetGo(LetGo { room: map, player: ann.id, number: 2 }));
+    assert_eq!(
+        scene.order_for(SECOND),
+        order::Body::LetGo(LetGo {
+            room: map,
+            player: ann.id,
+            number: 2
+        })
+    );
     scene.departed(SECOND, map, &ann, 2, b"6 apples");
     scene.arrived(FIRST, world, &ann, 2);
     let back = scene.ticket(&ann);
-    assert_eq!((back.room, back.map, back.address.as_str()), (world, 0, "127.0.0.1:8001"));
+    assert_eq!(
+        (back.room, back.map, back.address.as_str()),
+        (world, 0, "127.0.0.1:8001")
+    );
     assert!(back.incarnation > ticket.incarnation);
     assert_eq!(scene.lobby.stats().crossings, 2);
 }
@@ -47,30 +71,49 @@ fn a_world_is_one_room_in_the_list_in_chat_and_for_who_leaves() {
     let bob = scene.enter("bob");
     scene.join(&bob, world);
     let map = scene.moves(&ann, world, 1);
-    let listed: Vec<_> = scene.listed(&bob).iter().map(|room| (room.id, room.players)).collect();
+    let listed: Vec<_> = scene
+        .listed(&bob)
+        .iter()
+        .map(|room| (room.id, room.players))
+        .collect();
     assert_eq!(listed, [(world, 2)]);
     let cat = scene.enter("cat");
-    assert_eq!(scene.refusal(cat.conn, join(map)), ErrorCode::NoSuchRoom, "a map is no room that players know");
+    assert_eq!(
+        scene.refusal(cat.conn, join(map)),
+        ErrorCode::NoSuchRoom,
+        "a map is no room that players know"
+    );
     scene.forget_news();
-    let say = world::Say { channel: 1, text: "hello".into(), ..world::Say::default() };
+    let say = world::Say {
+        channel: 1,
+        text: "hello".into(),
+        ..world::Say::default()
+    };
     scene.done(bob.conn, ask::Body::Say(say));
-    assert!(scene.news(&ann).iter().any(|news| matches!(news, Body::Chat(chat) if chat.text == "hello")));
+    assert!(
+        scene
+            .news(&ann)
+            .iter()
+            .any(|news| matches!(news, Body::Chat(chat) if chat.text == "hello"))
+    );
 
     // A new name reaches the host where the avatar is.
     scene.orders();
     scene.ask(ann.conn, set_name("anna"));
-    assert!(matches!(scene.order_for(SECOND), order::Body::RenamePlayer(rename) if rename.room == map));
+    assert!(
+        matches!(scene.order_for(SECOND), order::Body::RenamePlayer(rename) if rename.room == map)
+    );
     // Who leaves is removed there, and the seat is free.
     scene.ask(ann.conn, leave());
-    assert!(matches!(scene.order_for(SECOND), order::Body::RemovePlayer(remove) if remove.room == map));
+    assert!(
+        matches!(scene.order_for(SECOND), order::Body::RemovePlayer(remove) if remove.room == map)
+    );
     assert_eq!(scene.members(&bob), "bob*");
     // The world ends with its last member, and so does each map.
     scene.ask(bob.conn, leave());
-    assert!(
-        scene.orders().iter().any(|(host, body)| {
-            *host == SECOND && matches!(body, order::Body::CloseRoom(close) if close.room == map)
-        })
-    );
+    assert!(scene.orders().iter().any(|(host, body)| {
+        *host == SECOND && matches!(body, order::Body::CloseRoom(close) if close.room == map)
+    }));
     assert_eq!(scene.forgotten, [map, world]);
     assert_eq!(scene.lobby.stats().rooms, 0);
 }
@@ -81,7 +124,10 @@ fn a_map_whose_seats_are_taken_keeps_others_out_and_says_so() {
     let bob = scene.enter("bob");
     let (code, message) = scene.refused(bob.conn, join(world));
     assert_eq!(code, ErrorCode::RoomFull);
-    assert!(message.contains("all 1 seats of the first map"), "{message}");
+    assert!(
+        message.contains("all 1 seats of the first map"),
+        "{message}"
+    );
     scene.moves(&ann, world, 1);
     scene.join(&bob, world);
     scene.forget_news();
@@ -90,7 +136,10 @@ fn a_map_whose_seats_are_taken_keeps_others_out_and_says_so() {
     assert!(matches!(scene.order_for(FIRST), order::Body::Stay(stay) if stay.player == bob.id));
     let (code, message) = scene.error(&bob);
     assert_eq!(code, ErrorCode::RoomFull);
-    assert!(message.contains("all 1 seats of map 1 are taken"), "{message}");
+    assert!(
+        message.contains("all 1 seats of map 1 are taken"),
+        "{message}"
+    );
     // Nor can ann come back.
     scene.at_gate(SECOND, 2, &ann, 0);
     assert_eq!(scene.error(&ann).0, ErrorCode::RoomFull);
@@ -126,7 +175,11 @@ fn a_map_that_can_not_be_opened_keeps_nobody_waiting() {
     let (mut scene, ann, world) = scene();
     scene.at_gate(FIRST, world, &ann, 1);
     let (_, open) = scene.opens().remove(0);
-    scene.opened(SECOND, open.room, Some(codes::error(ErrorCode::BadParameter, "no such map")));
+    scene.opened(
+        SECOND,
+        open.room,
+        Some(codes::error(ErrorCode::BadParameter, "no such map")),
+    );
     let (code, message) = scene.error(&ann);
     assert_eq!(code, ErrorCode::BadParameter);
     assert!(message.contains("no such map"), "{message}");
@@ -159,7 +212,10 @@ fn who_steps_back_or_dies_at_the_gate_stays_and_the_seat_is_free() {
     // The wish that comes later is another transfer.
     scene.orders();
     scene.at_gate(FIRST, world, &ann, 1);
-    assert!(matches!(scene.order_for(FIRST), order::Body::LetGo(LetGo { number: 2, .. })));
+    assert!(matches!(
+        scene.order_for(FIRST),
+        order::Body::LetGo(LetGo { number: 2, .. })
+    ));
     scene.departed(FIRST, world, &ann, 2, b"");
     scene.arrived(SECOND, map, &ann, 2);
     scene.join(&bob, world);
@@ -174,7 +230,14 @@ fn the_first_host_dies_before_it_lets_go_and_is_asked_again_elsewhere() {
     scene.lose_host(FIRST, "killed");
     scene.orders();
     scene.opened(SECOND, world, None);
-    assert_eq!(scene.order_for(SECOND), order::Body::LetGo(LetGo { room: world, player: ann.id, number: 1 }));
+    assert_eq!(
+        scene.order_for(SECOND),
+        order::Body::LetGo(LetGo {
+            room: world,
+            player: ann.id,
+            number: 1
+        })
+    );
     scene.departed(SECOND, world, &ann, 1, b"x");
     scene.arrived(SECOND, map, &ann, 1);
     let ticket = scene.tickets(&ann).pop().expect("a ticket");
@@ -205,7 +268,10 @@ fn the_other_host_dies_with_the_arrival_and_is_told_of_it_again_elsewhere() {
     scene.lose_host(SECOND, "killed");
     scene.orders();
     scene.opened(FIRST, map, None);
-    assert_eq!(scene.order_for(FIRST), order::Body::Admit(admit(map, &ann, 1, b"x")));
+    assert_eq!(
+        scene.order_for(FIRST),
+        order::Body::Admit(admit(map, &ann, 1, b"x"))
+    );
     scene.arrived(FIRST, map, &ann, 1);
     assert_eq!(scene.ticket(&ann).address, "127.0.0.1:8001");
 }
@@ -225,10 +291,17 @@ fn who_is_on_the_way_to_a_map_that_is_lost_comes_back() {
     assert_eq!(scene.left(&bob).0, ErrorCode::HostDied);
     // By a number of its own, so that a room which remembers the departure knows it for another.
     let (x, y) = (197.0, 99.0);
-    let back = order::Body::Admit(Admit { x, y, ..admit(world, &ann, 3, b"x") });
+    let back = order::Body::Admit(Admit {
+        x,
+        y,
+        ..admit(world, &ann, 3, b"x")
+    });
     assert_eq!(scene.order_for(FIRST), back);
     scene.arrived(FIRST, world, &ann, 3);
-    assert_eq!((scene.ticket(&ann).map, scene.members(&ann).as_str()), (0, "ann*"));
+    assert_eq!(
+        (scene.ticket(&ann).map, scene.members(&ann).as_str()),
+        (0, "ann*")
+    );
     assert_eq!(scene.forgotten, [map]);
     assert_eq!(scene.lobby.stats().crossings, 1, "bob's");
 }
@@ -241,7 +314,14 @@ fn a_map_that_crashes_takes_along_who_is_on_it_and_nobody_else() {
     let map = scene.moves(&ann, world, 1);
     scene.forget_news();
     let reason = ErrorCode::RoomCrashed.into();
-    scene.host_says(SECOND, host_to_world::Body::RoomClosed(RoomClosed { room: map, reason, message: "oh".into() }));
+    scene.host_says(
+        SECOND,
+        host_to_world::Body::RoomClosed(RoomClosed {
+            room: map,
+            reason,
+            message: "oh".into(),
+        }),
+    );
     assert_eq!(scene.left(&ann).0, ErrorCode::RoomCrashed);
     assert_eq!(scene.members(&bob), "bob*");
     // It is opened anew for who goes there.
@@ -253,14 +333,28 @@ fn a_map_that_crashes_takes_along_who_is_on_it_and_nobody_else() {
 fn what_a_host_says_of_players_who_are_elsewhere_counts_for_nothing() {
     let (mut scene, ann, world) = scene();
     let map = scene.moves(&ann, world, 1);
-    let out = |room| host_to_world::Body::PlayerOut(PlayerOut { room, player: ann.id, reason: 28 });
+    let out = |room| {
+        host_to_world::Body::PlayerOut(PlayerOut {
+            room,
+            player: ann.id,
+            reason: 28,
+        })
+    };
     scene.host_says(FIRST, out(world));
     assert_eq!(scene.members(&ann), "ann*");
     // An avatar that should not be there any more is taken away.
     scene.at_gate(FIRST, world, &ann, 1);
-    assert!(matches!(scene.order_for(FIRST), order::Body::RemovePlayer(_)));
+    assert!(matches!(
+        scene.order_for(FIRST),
+        order::Body::RemovePlayer(_)
+    ));
     // Answers of before, of others and to nothing.
-    for (host, room, number) in [(FIRST, world, 1), (SECOND, map, 1), (SECOND, map, 9), (FIRST, map, 2)] {
+    for (host, room, number) in [
+        (FIRST, world, 1),
+        (SECOND, map, 1),
+        (SECOND, map, 9),
+        (FIRST, map, 2),
+    ] {
         scene.departed(host, room, &ann, number, b"y");
         scene.arrived(host, room, &ann, number);
     }
@@ -284,8 +378,15 @@ fn which_map_a_room_is_nobody_says_but_the_lobby() {
     let mut scene = Scene::new();
     let ann = scene.enter("ann");
     for (key, value) in [("map", "1"), ("map-seats", "0"), ("map-seats", "many")] {
-        let den = world::CreateRoom { parameters: parameters(&[(key, value)]), ..room("den") };
-        assert_eq!(scene.refusal(ann.conn, create(den)), ErrorCode::BadParameter, "{key}={value}");
+        let den = world::CreateRoom {
+            parameters: parameters(&[(key, value)]),
+            ..room("den")
+        };
+        assert_eq!(
+            scene.refusal(ann.conn, create(den)),
+            ErrorCode::BadParameter,
+            "{key}={value}"
+        );
     }
 }
 
@@ -303,7 +404,15 @@ fn scene_on(capacities: [u32; 2], given: &[(&str, &str)]) -> (Scene, Client, u64
     let (first, second) = (scene.host(1, capacities[0]), scene.host(2, capacities[1]));
     assert_eq!((first, second), (FIRST, SECOND));
     let ann = scene.enter("ann");
-    let world = scene.create(&ann, world::CreateRoom { parameters: parameters(given), ..room("den") }).id;
+    let world = scene
+        .create(
+            &ann,
+            world::CreateRoom {
+                parameters: parameters(given),
+                ..room("den")
+            },
+        )
+        .id;
     scene.send(ann.conn, super::scene::start());
     scene.opened(FIRST, world, None);
     scene.pass(seconds(1));
@@ -314,35 +423,79 @@ fn scene_on(capacities: [u32; 2], given: &[(&str, &str)]) -> (Scene, Client, u64
 
 fn admit(room: u64, client: &Client, number: u64, carried: &[u8]) -> Admit {
     let (player, name) = (client.id, client.name.clone());
-    Admit { room, player, number, name, x: 5.0, y: 100.0, carried: carried.to_vec() }
+    Admit {
+        room,
+        player,
+        number,
+        name,
+        x: 5.0,
+        y: 100.0,
+        carried: carried.to_vec(),
+    }
 }
 
 fn stays(room: u64, client: &Client, number: u64) -> host_to_world::Body {
-    host_to_world::Body::Departed(Departed { room, player: client.id, number, carried: None })
+    host_to_world::Body::Departed(Departed {
+        room,
+        player: client.id,
+        number,
+        carried: None,
+    })
 }
 
 impl Scene {
     fn at_gate(&mut self, host: HostId, room: u64, client: &Client, map: u32) {
-        let wish = AtGate { room, player: client.id, map, x: 5.0, y: 100.0, from_x: 197.0, from_y: 99.0 };
+        let wish = AtGate {
+            room,
+            player: client.id,
+            map,
+            x: 5.0,
+            y: 100.0,
+            from_x: 197.0,
+            from_y: 99.0,
+        };
         self.host_says(host, host_to_world::Body::AtGate(wish));
     }
 
     fn departed(&mut self, host: HostId, room: u64, client: &Client, number: u64, carried: &[u8]) {
-        let departed = Departed { room, player: client.id, number, carried: Some(carried.to_vec()) };
+        let departed = Departed {
+            room,
+            player: client.id,
+            number,
+            carried: Some(carried.to_vec()),
+        };
         self.host_says(host, host_to_world::Body::Departed(departed));
     }
 
     fn arrived(&mut self, host: HostId, room: u64, client: &Client, number: u64) {
-        self.host_says(host, host_to_world::Body::Arrived(Arrived { room, player: client.id, number }));
+        self.host_says(
+            host,
+            host_to_world::Body::Arrived(Arrived {
+                room,
+                player: client.id,
+                number,
+            }),
+        );
     }
 
     fn keep(&mut self, host: HostId, room: u64) {
-        self.host_says(host, host_to_world::Body::RoomSaved(RoomSaved { room, ..RoomSaved::default() }));
+        self.host_says(
+            host,
+            host_to_world::Body::RoomSaved(RoomSaved {
+                room,
+                ..RoomSaved::default()
+            }),
+        );
     }
 
     /// The host opens the map that it was told to open. Its room.
     fn map_opened(&mut self, host: HostId, world: u64, map: u32) -> u64 {
-        let (at, OpenRoom { room, parameters, .. }) = self.opens().pop().expect("a map is opened");
+        let (
+            at,
+            OpenRoom {
+                room, parameters, ..
+            },
+        ) = self.opens().pop().expect("a map is opened");
         assert_eq!((at, parameters.get("map")), (host, Some(&map.to_string())));
         assert_ne!(room, world);
         self.opened(host, room, None);
@@ -354,7 +507,9 @@ impl Scene {
         self.orders();
         self.at_gate(FIRST, world, client, map);
         let room = self.map_opened(SECOND, world, map);
-        let order::Body::LetGo(LetGo { number, .. }) = self.order_for(FIRST) else { panic!("nobody lets go") };
+        let order::Body::LetGo(LetGo { number, .. }) = self.order_for(FIRST) else {
+            panic!("nobody lets go")
+        };
         self.departed(FIRST, world, client, number, b"x");
         self.arrived(SECOND, room, client, number);
         self.orders();
@@ -364,14 +519,20 @@ impl Scene {
     /// The first order for that host since the last look at its orders.
     fn order_for(&mut self, wanted: HostId) -> order::Body {
         let mut orders = self.orders();
-        let index = orders.iter().position(|(host, _)| *host == wanted).expect("an order");
+        let index = orders
+            .iter()
+            .position(|(host, _)| *host == wanted)
+            .expect("an order");
         let (_, body) = orders.remove(index);
         self.put_back(orders);
         body
     }
 
     fn tickets(&mut self, client: &Client) -> Vec<world::Ticket> {
-        self.news(client).into_iter().filter_map(ticket_in).collect()
+        self.news(client)
+            .into_iter()
+            .filter_map(ticket_in)
+            .collect()
     }
 
     /// The one error among the news.
@@ -379,9 +540,17 @@ impl Scene {
         let errors: Vec<_> = self
             .news(client)
             .into_iter()
-            .filter_map(|body| if let Body::Error(error) = body { Some(read_error(&error)) } else { None })
+            .filter_map(|body| {
+                if let Body::Error(error) = body {
+                    Some(read_error(&error))
+                } else {
+                    None
+                }
+            })
             .collect();
-        let [error] = &errors[..] else { panic!("one error: {errors:?}") };
+        let [error] = &errors[..] else {
+            panic!("one error: {errors:?}")
+        };
         error.clone()
     }
 }

@@ -1,7 +1,8 @@
 //! Worlds of several maps in the directory (see `lobby::records`).
 //!
-//! Where members are is told with the world, that is its first map; of the other maps it is known where they run. Their seats follow from the
-//! first, so that a server which dies between two records leaves nothing that contradicts itself.
+//! Where members are is told with the world, that is its first map; of the other maps it is known
+//! where they run. Their seats follow from the first, so that a server which dies between two
+//! records leaves nothing that contradicts itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,10 @@ use crate::lobby::seats::Seats;
 
 impl Zone {
     pub(in crate::lobby) fn record(self) -> pb::Zone {
-        pb::Zone { world: self.world.0, map: self.map }
+        pb::Zone {
+            world: self.world.0,
+            map: self.map,
+        }
     }
 }
 
@@ -27,29 +31,63 @@ impl World {
     /// What another lobby has to know of who has gone through gates.
     pub(in crate::lobby) fn record(&self) -> Option<pb::World> {
         let places = self.places.iter();
-        let places =
-            places.map(|(player, place)| pb::Place { player: player.0, room: place.room.0, ahead: place.ahead });
-        let transfers = self.transfers.iter().filter_map(|(player, transfer)| transfer.record(*player));
-        let record = pb::World { places: places.collect(), transfers: transfers.collect() };
+        let places = places.map(|(player, place)| pb::Place {
+            player: player.0,
+            room: place.room.0,
+            ahead: place.ahead,
+        });
+        let transfers = self
+            .transfers
+            .iter()
+            .filter_map(|(player, transfer)| transfer.record(*player));
+        let record = pb::World {
+            places: places.collect(),
+            transfers: transfers.collect(),
+        };
         (record != pb::World::default()).then_some(record)
     }
 
     /// The world of a first map with these members; its other maps come by [`Lobby::restore_map`].
     pub(in crate::lobby) fn recorded(record: pb::World, members: &Seats) -> Self {
-        let place = |place: pb::Place| (PlayerId(place.player), Place { room: RoomId(place.room), ahead: place.ahead });
+        let place = |place: pb::Place| {
+            (
+                PlayerId(place.player),
+                Place {
+                    room: RoomId(place.room),
+                    ahead: place.ahead,
+                },
+            )
+        };
         let transfers = record.transfers.into_iter().filter_map(Transfer::recorded);
         Self {
             maps: BTreeMap::new(),
-            places: record.places.into_iter().map(place).filter(|(player, _)| members.contains(*player)).collect(),
-            transfers: transfers.filter(|(player, _)| members.contains(*player)).collect(),
+            places: record
+                .places
+                .into_iter()
+                .map(place)
+                .filter(|(player, _)| members.contains(*player))
+                .collect(),
+            transfers: transfers
+                .filter(|(player, _)| members.contains(*player))
+                .collect(),
         }
     }
 
     /// Those who are on that map, were there, or are about to be.
     fn concerned(&self, map: RoomId) -> impl Iterator<Item = PlayerId> + '_ {
-        let there = self.places.iter().filter(move |(_, place)| place.room == map).map(|(player, _)| *player);
-        let on_the_way = self.transfers.iter().filter(move |(_, transfer)| [transfer.from, transfer.to].contains(&map));
-        there.chain(on_the_way.map(|(player, _)| *player)).collect::<BTreeSet<_>>().into_iter()
+        let there = self
+            .places
+            .iter()
+            .filter(move |(_, place)| place.room == map)
+            .map(|(player, _)| *player);
+        let on_the_way = self
+            .transfers
+            .iter()
+            .filter(move |(_, transfer)| [transfer.from, transfer.to].contains(&map));
+        there
+            .chain(on_the_way.map(|(player, _)| *player))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
     }
 }
 
@@ -58,20 +96,40 @@ impl Transfer {
         let luggage = match &self.step {
             Step::Opening => return None,
             Step::Leaving => None,
-            Step::Arriving { carried, incarnation } => {
-                Some(pb::Luggage { carried: carried.clone(), incarnation: *incarnation })
-            }
+            Step::Arriving {
+                carried,
+                incarnation,
+            } => Some(pb::Luggage {
+                carried: carried.clone(),
+                incarnation: *incarnation,
+            }),
         };
         let ((x, y), (back_x, back_y)) = (self.at, self.back);
         let (from, to) = (self.from.0, self.to.0);
-        Some(pb::Transfer { player: player.0, number: self.number, from, to, x, y, back_x, back_y, luggage })
+        Some(pb::Transfer {
+            player: player.0,
+            number: self.number,
+            from,
+            to,
+            x,
+            y,
+            back_x,
+            back_y,
+            luggage,
+        })
     }
 
     fn recorded(record: pb::Transfer) -> Option<(PlayerId, Self)> {
         let step = match record.luggage {
             None => Step::Leaving,
             Some(pb::Luggage { carried, .. }) if carried.len() > MAX_CARRIED_BYTES => return None,
-            Some(pb::Luggage { carried, incarnation }) => Step::Arriving { carried, incarnation },
+            Some(pb::Luggage {
+                carried,
+                incarnation,
+            }) => Step::Arriving {
+                carried,
+                incarnation,
+            },
         };
         let transfer = Self {
             number: record.number,
@@ -95,7 +153,10 @@ impl Lobby {
         host: HostId,
     ) -> Option<()> {
         self.hosts.get(host)?;
-        let world = self.rooms.get(RoomId(zone.world)).filter(|room| room.zone.is_none() && room.is_running())?;
+        let world = self
+            .rooms
+            .get(RoomId(zone.world))
+            .filter(|room| room.zone.is_none() && room.is_running())?;
         let mut room = Room::map_of(world, id, zone.map);
         for player in world.world.concerned(id) {
             room.seats.take(player).ok()?;
@@ -113,8 +174,12 @@ impl Lobby {
     /// Who was on the way to a map that can't go on turns back, and who was on it is in the lobby.
     pub(in crate::lobby) fn mend_worlds(&mut self, now: LocalTime) {
         for world in self.rooms.ids() {
-            let players =
-                |lobby: &Self| lobby.rooms.get(world).map(|room| room.world.transfers.keys().copied().collect());
+            let players = |lobby: &Self| {
+                lobby
+                    .rooms
+                    .get(world)
+                    .map(|room| room.world.transfers.keys().copied().collect())
+            };
             let players: Vec<PlayerId> = players(self).unwrap_or_default();
             for player in players {
                 let to = self.transfer(world, player).to;
@@ -124,8 +189,10 @@ impl Lobby {
             }
             if self.rooms.get(world).is_some() {
                 for player in self.homeless_in(world) {
-                    let why =
-                        Refusal::new(ErrorCode::HostDied, "the game server that ran your part of the world is gone");
+                    let why = Refusal::new(
+                        ErrorCode::HostDied,
+                        "the game server that ran your part of the world is gone",
+                    );
                     self.put_out(now, player, why);
                 }
             }

@@ -1,6 +1,7 @@
 //! The interpreter, driven by hand.
 
-//! Scenes with a script: lines and events go in, in time that passes on demand, and what is to be done is compared.
+//! Scenes with a script: lines and events go in, in time that passes on demand, and what is to be
+//! done is compared.
 
 use ambit_client_core::client::event::{Enter, Failure, Map, Started, Welcome};
 use ambit_client_core::client::model::{Channel, Chat};
@@ -21,9 +22,15 @@ fn nothing_is_carried_out_before_the_welcome() {
 #[test]
 fn the_next_line_waits_for_the_answer() {
     let mut scene = Scene::new();
-    assert_eq!(scene.line("rooms"), [Step::Request(Request::ListRooms { subscribe: false })]);
+    assert_eq!(
+        scene.line("rooms"),
+        [Step::Request(Request::ListRooms { subscribe: false })]
+    );
     assert!(!scene.script.wants_line());
-    assert!(scene.answer(|request| ViewEvent::Rooms { request, rooms: Vec::new() }));
+    assert!(scene.answer(|request| ViewEvent::Rooms {
+        request,
+        rooms: Vec::new()
+    }));
     assert!(scene.script.wants_line());
 }
 
@@ -77,14 +84,25 @@ fn commands_without_a_game_are_errors() {
 
     let mut scene = Scene::in_room();
     scene.line("objects");
-    scene.tell(&ViewEvent::Left { request: 0, room: RoomId(1), code: "kicked".into(), message: String::new() });
+    scene.tell(&ViewEvent::Left {
+        request: 0,
+        room: RoomId(1),
+        code: "kicked".into(),
+        message: String::new(),
+    });
     assert_eq!(codes(&scene.steps()), ["not_in_game"]);
 }
 
 #[test]
 fn spells_go_by_name() {
     let mut scene = Scene::in_game();
-    assert_eq!(scene.line("cast heal 3 4"), [Step::Act(Action::Cast { spell: 1, at: Some((3.0, 4.0)) })]);
+    assert_eq!(
+        scene.line("cast heal 3 4"),
+        [Step::Act(Action::Cast {
+            spell: 1,
+            at: Some((3.0, 4.0))
+        })]
+    );
     let steps = scene.line("cast sing");
     assert_eq!(codes(&steps), ["unknown_command"]);
     assert!(matches!(&steps[0], Step::Error(_, message) if message.contains("bolt, heal")));
@@ -164,13 +182,28 @@ fn a_room_is_found_by_its_name_if_that_is_the_only_one() {
     let rooms = || vec![room(3, "den"), room(4, "lair"), room(5, "lair")];
     let mut scene = Scene::new();
     scene.line("join den password=x");
-    assert!(!scene.answer(|request| ViewEvent::Rooms { request, rooms: rooms() }), "nobody asked for the list");
-    assert_eq!(scene.steps(), [Step::Request(Request::JoinRoom { room: RoomId(3), password: "x".into() })]);
+    assert!(
+        !scene.answer(|request| ViewEvent::Rooms {
+            request,
+            rooms: rooms()
+        }),
+        "nobody asked for the list"
+    );
+    assert_eq!(
+        scene.steps(),
+        [Step::Request(Request::JoinRoom {
+            room: RoomId(3),
+            password: "x".into()
+        })]
+    );
 
     for name in ["lair", "cave"] {
         let mut scene = Scene::new();
         scene.line(&format!("join {name}"));
-        scene.answer(|request| ViewEvent::Rooms { request, rooms: rooms() });
+        scene.answer(|request| ViewEvent::Rooms {
+            request,
+            rooms: rooms(),
+        });
         assert_eq!(codes(&scene.steps()), ["no_such_room"]);
         assert!(scene.script.wants_line());
     }
@@ -180,15 +213,31 @@ fn a_room_is_found_by_its_name_if_that_is_the_only_one() {
 fn who_is_to_be_thrown_out_is_found_by_name() {
     let mut scene = Scene::in_room();
     scene.line("kick bob");
-    let bob = Player { id: PlayerId(9), name: "bob".into(), ready: false, host: false, connected: true };
-    assert!(!scene.answer(|request| ViewEvent::Players { request, room: None, players: vec![bob] }));
+    let bob = Player {
+        id: PlayerId(9),
+        name: "bob".into(),
+        ready: false,
+        host: false,
+        connected: true,
+    };
+    assert!(!scene.answer(|request| ViewEvent::Players {
+        request,
+        room: None,
+        players: vec![bob]
+    }));
     assert_eq!(scene.steps(), [Step::Request(Request::Kick(PlayerId(9)))]);
 }
 
 #[test]
 fn talk_goes_to_the_room_or_outside_of_one_to_the_lobby() {
     let said = |mut scene: Scene, to: Audience| {
-        assert_eq!(scene.line("say hello"), [Step::Request(Request::Say { to, text: "hello".into() })]);
+        assert_eq!(
+            scene.line("say hello"),
+            [Step::Request(Request::Say {
+                to,
+                text: "hello".into()
+            })]
+        );
     };
     said(Scene::new(), Audience::Lobby);
     said(Scene::in_room(), Audience::Room);
@@ -198,7 +247,12 @@ fn talk_goes_to_the_room_or_outside_of_one_to_the_lobby() {
 fn what_was_said_is_heard_before_the_next_line() {
     let chat = |from| {
         let (channel, from_name, text) = (Channel::Lobby, String::new(), String::new());
-        ViewEvent::Chat(Chat { channel, from: PlayerId(from), from_name, text })
+        ViewEvent::Chat(Chat {
+            channel,
+            from: PlayerId(from),
+            from_name,
+            text,
+        })
     };
     let mut scene = Scene::new();
     scene.line("say hello");
@@ -279,7 +333,11 @@ impl Scene {
             keys += 1;
             [keys; 16]
         };
-        Scene { script: Script::new(Box::new(new_key)), now: LocalTime::ZERO, asked: 0 }
+        Scene {
+            script: Script::new(Box::new(new_key)),
+            now: LocalTime::ZERO,
+            asked: 0,
+        }
     }
 
     fn new() -> Self {
@@ -290,7 +348,11 @@ impl Scene {
 
     fn in_room() -> Self {
         let mut scene = Scene::new();
-        scene.tell(&ViewEvent::Joined { request: 0, room: room(1, "den"), players: Vec::new() });
+        scene.tell(&ViewEvent::Joined {
+            request: 0,
+            room: room(1, "den"),
+            players: Vec::new(),
+        });
         scene
     }
 
@@ -343,12 +405,23 @@ fn codes(steps: &[Step]) -> Vec<&'static str> {
 
 fn refused(request: u64) -> ViewEvent {
     let (about, code) = (About::Request(request), "not_in_room".to_owned());
-    ViewEvent::Error(Failure { about, code, message: String::new() })
+    ViewEvent::Error(Failure {
+        about,
+        code,
+        message: String::new(),
+    })
 }
 
 fn welcome(room: Option<RoomId>) -> ViewEvent {
     let (player, name, grace) = (PlayerId(1), "ann".to_owned(), Duration::from_secs(30));
-    ViewEvent::Welcome(Welcome { player, name, resumed: false, room, grace, games: Vec::new() })
+    ViewEvent::Welcome(Welcome {
+        player,
+        name,
+        resumed: false,
+        room,
+        grace,
+        games: Vec::new(),
+    })
 }
 
 fn room(id: u64, name: &str) -> Room {
@@ -382,5 +455,12 @@ fn started() -> ViewEvent {
 
 fn enter(own: bool) -> ViewEvent {
     let (t, position) = (GameTime::ZERO, Position::default());
-    ViewEvent::Enter(Enter { id: 1, kind: "avatar".into(), own, t, position, components: Vec::new() })
+    ViewEvent::Enter(Enter {
+        id: 1,
+        kind: "avatar".into(),
+        own,
+        t,
+        position,
+        components: Vec::new(),
+    })
 }

@@ -15,7 +15,9 @@ fn who_drops_keeps_the_cube_and_comes_back_to_it() {
     scene.ticks(60);
     let avatar = scene.room.avatar(ANN).expect("she is in");
     let before = scene.room.world().pose(avatar);
-    scene.tick(Some(Input::Lost { client: ClientId(1) }));
+    scene.tick(Some(Input::Lost {
+        client: ClientId(1),
+    }));
     scene.ticks(100);
     assert_eq!(scene.room.world().pose(avatar), before);
     scene.tick(Some(join(2)));
@@ -32,7 +34,9 @@ fn the_keys_of_who_has_dropped_are_let_go() {
     scene.hold(Keymap(0).with(control::RIGHT, true));
     scene.ticks(10);
     assert!(scene.room.world().flag(avatar, 2));
-    scene.tick(Some(Input::Lost { client: ClientId(1) }));
+    scene.tick(Some(Input::Lost {
+        client: ClientId(1),
+    }));
     assert!(!scene.room.world().flag(avatar, 2));
     scene.ticks(100);
     let pose = scene.room.world().pose(avatar);
@@ -52,7 +56,11 @@ fn who_stays_away_is_out_and_so_is_the_cube() {
 }
 
 fn join(client: u32) -> Input {
-    Input::Join { client: ClientId(client), player: ANN, name: "ann".into() }
+    Input::Join {
+        client: ClientId(client),
+        player: ANN,
+        name: "ann".into(),
+    }
 }
 
 struct Connections {
@@ -63,25 +71,41 @@ struct Connections {
 
 impl Connections {
     fn new() -> Self {
-        let (config, game) = prepare(&[("cubes", "20"), ("spacing", "3")]).expect("possible parameters");
+        let (config, game) =
+            prepare(&[("cubes", "20"), ("spacing", "3")]).expect("possible parameters");
         let grace = Duration::from_secs(30);
-        Self { room: Room::new(RoomConfig { grace, ..config }, game), ticks: 0, link: Link::new(LinkConfig::client()) }
+        Self {
+            room: Room::new(RoomConfig { grace, ..config }, game),
+            ticks: 0,
+            link: Link::new(LinkConfig::client()),
+        }
     }
 
     /// A datagram from the first client.
     fn hold(&mut self, keys: Keymap) {
         let at = GameTime::from_millis(50 * self.ticks);
-        let command = wire::encode(&mut Command { number: 1, action: Action::Keys(keys.0) }).into();
-        self.link.send_reliable(at.into(), command, None).expect("the queue has room");
+        let command = wire::encode(&mut Command {
+            number: 1,
+            action: Action::Keys(keys.0),
+        })
+        .into();
+        self.link
+            .send_reliable(at.into(), command, None)
+            .expect("the queue has room");
         let mut bytes = Vec::new();
         self.link.write_datagram(at.into(), &mut bytes, |_, _| {});
-        self.tick(Some(Input::Datagram { client: ClientId(1), at, bytes: bytes.into() }));
+        self.tick(Some(Input::Datagram {
+            client: ClientId(1),
+            at,
+            bytes: bytes.into(),
+        }));
     }
 
     fn tick(&mut self, input: Option<Input>) {
         let now = GameTime::from_millis(50 * self.ticks);
         self.ticks += 1;
-        self.room.tick(now, &mut input.into_iter().collect(), &mut Vec::new());
+        self.room
+            .tick(now, &mut input.into_iter().collect(), &mut Vec::new());
     }
 
     fn ticks(&mut self, ticks: u32) {

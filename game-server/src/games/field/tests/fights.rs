@@ -4,17 +4,25 @@ use super::*;
 
 #[test]
 fn who_aims_at_somebody_is_engaged_with_them_for_five_seconds() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 120.0, 100.0).player(CID, 120.0, 102.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 120.0, 100.0)
+        .player(CID, 120.0, 102.0);
     scene.cast_at(ANN, BOLT, 120.0, 100.5).unwrap();
     let until = scene.millis() + 5_000;
-    assert_eq!(engaged(&scene.run(0)), [(scene.avatar(ANN), scene.avatar(BOB), until)]);
+    assert_eq!(
+        engaged(&scene.run(0)),
+        [(scene.avatar(ANN), scene.avatar(BOB), until)]
+    );
     scene.cast_at(ANN, BOLT, 100.0, 120.0).unwrap();
     assert_eq!(engaged(&scene.run(0)), []); // At nobody.
 }
 
 #[test]
 fn attacker_and_victim_are_engaged_with_each_other() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 110.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 110.0, 100.0);
     scene.cast_at(ANN, BOLT, 104.0, 100.0).unwrap();
     let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
     assert_eq!(pairs(&scene.run(1_000)), [(ann, bob), (bob, ann)]);
@@ -25,7 +33,15 @@ fn a_wanderer_has_no_player_that_would_care() {
     let mut scene = Scene::with(Field::new(0, 1), &RoomConfig::default()).player(ANN, 100.0, 100.0);
     let npc = scene.of_kind(super::super::table::NPC)[0];
     let place = scene.world.position(npc);
-    scene.put(ANN, if place.x > 10.0 { place.x - 5.0 } else { place.x + 5.0 }, place.y);
+    scene.put(
+        ANN,
+        if place.x > 10.0 {
+            place.x - 5.0
+        } else {
+            place.x + 5.0
+        },
+        place.y,
+    );
     scene.cast_at(ANN, BOLT, place.x, place.y).unwrap();
     let ann = scene.avatar(ANN);
     assert_eq!(pairs(&scene.run(1_000)), [(ann, npc), (ann, npc)]);
@@ -33,7 +49,9 @@ fn a_wanderer_has_no_player_that_would_care() {
 
 #[test]
 fn nobody_is_engaged_with_a_veiled_one_that_it_aims_at_or_strikes() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 110.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 110.0, 100.0);
     scene.cast(BOB, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
@@ -44,7 +62,9 @@ fn nobody_is_engaged_with_a_veiled_one_that_it_aims_at_or_strikes() {
 
 #[test]
 fn a_victim_is_not_engaged_with_an_attacker_that_it_never_saw() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 110.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 110.0, 100.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let (ann, bob) = (scene.avatar(ANN), scene.avatar(BOB));
@@ -53,7 +73,9 @@ fn a_victim_is_not_engaged_with_an_attacker_that_it_never_saw() {
 
 #[test]
 fn an_attacker_that_has_left_is_not_looked_for() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 125.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 125.0, 100.0);
     scene.cast_at(ANN, BOLT, 104.0, 100.0).unwrap();
     scene.game.leave(&mut scene.world, ANN);
     assert_eq!(pairs(&scene.run(2_000)), []);
@@ -62,12 +84,19 @@ fn an_attacker_that_has_left_is_not_looked_for() {
 
 fn engaged(changes: &[Change]) -> Vec<(ObjectId, ObjectId, u64)> {
     let pair = |change: &Change| match *change {
-        Change::Engaged { viewer, object, until } => Some((viewer, object, until.millis())),
+        Change::Engaged {
+            viewer,
+            object,
+            until,
+        } => Some((viewer, object, until.millis())),
         _ => None,
     };
     changes.iter().filter_map(pair).collect()
 }
 
 fn pairs(changes: &[Change]) -> Vec<(ObjectId, ObjectId)> {
-    engaged(changes).into_iter().map(|(viewer, object, _)| (viewer, object)).collect()
+    engaged(changes)
+        .into_iter()
+        .map(|(viewer, object, _)| (viewer, object))
+        .collect()
 }

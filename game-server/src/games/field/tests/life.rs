@@ -5,7 +5,9 @@ use super::*;
 
 #[test]
 fn health_comes_back_by_one_a_second_without_a_word() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 105.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 105.0, 100.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.run(1_000);
     let before = scene.health(BOB);
@@ -20,11 +22,18 @@ fn who_has_no_health_left_is_dead_stands_still_and_obeys_nobody() {
     let (mut scene, died) = killed();
     let bob = scene.avatar(BOB);
     assert!(!scene.world.flag_at(bob, ALIVE, GameTime::from_millis(died)));
-    assert!(scene.world.flag_at(bob, ALIVE, GameTime::from_millis(died - 1)));
+    assert!(
+        scene
+            .world
+            .flag_at(bob, ALIVE, GameTime::from_millis(died - 1))
+    );
     let place = scene.world.position_at(bob, GameTime::from_millis(died));
     assert_eq!(scene.walk(BOB, 120.0, 120.0), refused(ErrorCode::Dead));
     for spell in [BOLT, HEAL, VEIL, BLINK] {
-        assert_eq!(scene.cast_at(BOB, spell, 101.0, 101.0), refused(ErrorCode::Dead));
+        assert_eq!(
+            scene.cast_at(BOB, spell, 101.0, 101.0),
+            refused(ErrorCode::Dead)
+        );
     }
     scene.run(3_000);
     assert_eq!((scene.position(BOB), scene.health(BOB)), (place, 0.0));
@@ -38,10 +47,18 @@ fn the_dead_come_back_after_five_seconds_with_full_health_near_the_middle() {
     let returned = events(&changes, RETURNED);
     assert_eq!(returned.len(), 1);
     let (who, at) = returned[0];
-    assert!(who == bob && (died + 5_000..died + 5_050).contains(&at), "{at} {died}");
+    assert!(
+        who == bob && (died + 5_000..died + 5_050).contains(&at),
+        "{at} {died}"
+    );
     assert_eq!(scene.health(BOB), 100.0);
     assert!(scene.world.flag(bob, ALIVE));
-    assert!(scene.position(BOB).distance(Position::on_ground(100.0, 100.0)) < 20.1);
+    assert!(
+        scene
+            .position(BOB)
+            .distance(Position::on_ground(100.0, 100.0))
+            < 20.1
+    );
     assert_eq!(scene.walk(BOB, 120.0, 120.0), Ok(()));
 }
 
@@ -57,7 +74,9 @@ fn nobody_hits_the_dead() {
 
 #[test]
 fn a_command_that_comes_with_the_deadly_blow_finds_the_caster_dead() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 105.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 105.0, 100.0);
     scene.set_health(BOB, 10.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     for _ in 0..4 {
@@ -65,7 +84,10 @@ fn a_command_that_comes_with_the_deadly_blow_finds_the_caster_dead() {
         assert_eq!(scene.cast_at(BOB, BOLT, 100.0, 90.0), Ok(()));
     }
     scene.tick(); // The horizon has passed the moment of the hit; the command comes before the step.
-    assert_eq!(scene.cast_at(BOB, BOLT, 100.0, 90.0), refused(ErrorCode::Dead));
+    assert_eq!(
+        scene.cast_at(BOB, BOLT, 100.0, 90.0),
+        refused(ErrorCode::Dead)
+    );
 }
 
 #[test]
@@ -105,7 +127,12 @@ fn who_leaves_is_gone_and_what_was_planned_for_it_is_not_done() {
 
 #[test]
 fn wanderers_stroll_between_obstacles_and_rest() {
-    let config = RoomConfig { width: 60.0, height: 60.0, seed: 4, ..RoomConfig::default() };
+    let config = RoomConfig {
+        width: 60.0,
+        height: 60.0,
+        seed: 4,
+        ..RoomConfig::default()
+    };
     let mut scene = Scene::with(Field::new(60, 30), &config);
     let npcs = scene.of_kind(table::NPC);
     let mut walking = vec![0; npcs.len()];
@@ -114,16 +141,26 @@ fn wanderers_stroll_between_obstacles_and_rest() {
         for (steps, &npc) in walking.iter_mut().zip(&npcs) {
             let position = scene.world.position(npc);
             assert!(scene.world.grid().contains(position));
-            assert!(!scene.world.statics().blocked(position, 0.39), "{position:?}");
+            assert!(
+                !scene.world.statics().blocked(position, 0.39),
+                "{position:?}"
+            );
             *steps += usize::from(scene.world.path(npc).last().unwrap().0 > scene.world.now());
         }
     }
-    assert!(walking.iter().all(|&steps| (100..1_100).contains(&steps)), "{walking:?}");
+    assert!(
+        walking.iter().all(|&steps| (100..1_100).contains(&steps)),
+        "{walking:?}"
+    );
 }
 
 #[test]
 fn a_crowded_map_starts_and_runs() {
-    let config = RoomConfig { width: 2_000.0, height: 2_000.0, ..RoomConfig::default() };
+    let config = RoomConfig {
+        width: 2_000.0,
+        height: 2_000.0,
+        ..RoomConfig::default()
+    };
     let mut scene = Scene::with(Field::new(1_000, 5_000), &config);
     assert_eq!(scene.of_kind(table::NPC).len(), 5_000);
     scene.run(5_000);

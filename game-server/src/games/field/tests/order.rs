@@ -19,7 +19,9 @@ fn wanderers_do_not_care_how_many_players_there_are() {
         }
         scene.run(20_000);
         let npcs = scene.of_kind(table::NPC);
-        npcs.into_iter().map(|npc| scene.world.position(npc)).collect::<Vec<_>>()
+        npcs.into_iter()
+            .map(|npc| scene.world.position(npc))
+            .collect::<Vec<_>>()
     };
     assert_eq!(lives(0), lives(7));
 }
@@ -27,7 +29,13 @@ fn wanderers_do_not_care_how_many_players_there_are() {
 #[test]
 fn where_a_player_appears_depends_on_the_player_and_the_seed_alone() {
     let place = |before: u64, seed: u64| {
-        let mut scene = Scene::with(Field::new(40, 0), &RoomConfig { seed, ..RoomConfig::default() });
+        let mut scene = Scene::with(
+            Field::new(40, 0),
+            &RoomConfig {
+                seed,
+                ..RoomConfig::default()
+            },
+        );
         for player in 10..10 + before {
             scene.game.join(&mut scene.world, PlayerId(player), "x");
         }
@@ -48,7 +56,10 @@ fn what_is_decided_in_a_tick_takes_effect_after_the_horizon_before() {
             _ => continue,
         };
         assert!(effect <= now, "{effect:?} {now:?}");
-        assert!(now.since(effect) < Duration::from_millis(50), "{effect:?} {now:?}");
+        assert!(
+            now.since(effect) < Duration::from_millis(50),
+            "{effect:?} {now:?}"
+        );
         assert!(now >= before);
         before = now;
     }
@@ -57,21 +68,37 @@ fn what_is_decided_in_a_tick_takes_effect_after_the_horizon_before() {
 #[test]
 fn parameters_make_the_game_and_bad_ones_are_refused() {
     let make = |given: &[(&str, &str)]| {
-        let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let parameters =
-            crate::config::Parameters::parse(&given, &[crate::config::ROOM, Field::INFO.parameters]).unwrap();
-        Field::make(&parameters).map(|game| game.schema().game).map_err(|error| error.to_string())
+        let given = given
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let parameters = crate::config::Parameters::parse(
+            &given,
+            &[crate::config::ROOM, Field::INFO.parameters],
+        )
+        .unwrap();
+        Field::make(&parameters)
+            .map(|game| game.schema().game)
+            .map_err(|error| error.to_string())
     };
     assert_eq!(make(&[]), Ok("field".into()));
     assert_eq!(make(&[("size", "10x10")]), Ok("field".into())); // Fewer obstacles than usual.
     assert_eq!(make(&[("obstacles", "5000")]), Ok("field".into()));
     let crowded = make(&[("size", "10x10"), ("obstacles", "13")]);
-    assert_eq!(crowded, Err("obstacles does not fit: a map of 10x10 m has room for 12 at most, not 13".into()));
+    assert_eq!(
+        crowded,
+        Err("obstacles does not fit: a map of 10x10 m has room for 12 at most, not 13".into())
+    );
 }
 
 /// Changes with the horizon at which they were said.
 fn busy_run(seed: u64) -> Vec<(GameTime, Change)> {
-    let config = RoomConfig { seed, width: 50.0, height: 50.0, ..RoomConfig::default() };
+    let config = RoomConfig {
+        seed,
+        width: 50.0,
+        height: 50.0,
+        ..RoomConfig::default()
+    };
     let mut scene = Scene::with(Field::new(20, 50), &config);
     let mut rng = fastrand::Rng::with_seed(seed);
     for player in 0..12 {

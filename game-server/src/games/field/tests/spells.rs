@@ -22,12 +22,19 @@ fn a_cast_costs_mana_at_its_effect_time_and_mana_comes_back() {
 #[test]
 fn what_is_refused_changes_nothing() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
-    scene.world.statics_mut().add_box(Block::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
+    scene
+        .world
+        .statics_mut()
+        .add_box(Block::on_ground(110.0, 100.0, 1.0, 1.0, 3.0));
     scene.tick();
     scene.set_mana(ANN, 50.0);
     scene.run(50);
     let mut check = |spell: u8, at: Option<(f32, f32)>, code: ErrorCode| {
-        assert_eq!(scene.command(ANN, &Action::Cast { spell, at }), refused(code), "{spell} {at:?}");
+        assert_eq!(
+            scene.command(ANN, &Action::Cast { spell, at }),
+            refused(code),
+            "{spell} {at:?}"
+        );
         assert_eq!(scene.mana(ANN), 50.0);
         assert_eq!(scene.run(50), []);
     };
@@ -50,7 +57,10 @@ fn who_has_not_enough_mana_casts_nothing() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     for (spell, cost) in [(BOLT, 10.0), (HEAL, 20.0), (VEIL, 30.0), (BLINK, 25.0)] {
         scene.set_mana(ANN, cost - 0.0625);
-        assert_eq!(scene.cast_at(ANN, spell, 105.0, 100.0), refused(ErrorCode::NotEnoughMana));
+        assert_eq!(
+            scene.cast_at(ANN, spell, 105.0, 100.0),
+            refused(ErrorCode::NotEnoughMana)
+        );
         scene.set_mana(ANN, cost);
         assert_eq!(scene.cast_at(ANN, spell, 105.0, 100.0), Ok(()));
         assert_eq!(scene.mana(ANN), 0.0);
@@ -80,8 +90,13 @@ fn a_blink_is_a_jump_that_ends_the_walk() {
     let (avatar, now) = (scene.avatar(ANN), scene.world.now());
     scene.cast_at(ANN, BLINK, 105.0, 114.0).unwrap();
     assert_eq!(scene.position(ANN), Position::on_ground(105.0, 114.0));
-    let before = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(1)));
-    assert!(before.distance(Position::on_ground(105.0, 100.0)) < 0.02, "{before:?}");
+    let before = scene
+        .world
+        .position_at(avatar, now.saturating_sub(Duration::from_millis(1)));
+    assert!(
+        before.distance(Position::on_ground(105.0, 100.0)) < 0.02,
+        "{before:?}"
+    );
     assert!(scene.world.path(avatar).last().unwrap().1.jump);
     scene.run(1_000);
     assert_eq!(scene.position(ANN), Position::on_ground(105.0, 114.0));
@@ -92,16 +107,28 @@ fn blinks_are_limited_in_number() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     scene.cast_at(ANN, BLINK, 105.0, 100.0).unwrap();
     scene.run(2_950);
-    assert_eq!(scene.cast_at(ANN, BLINK, 110.0, 100.0), refused(ErrorCode::OnCooldown));
+    assert_eq!(
+        scene.cast_at(ANN, BLINK, 110.0, 100.0),
+        refused(ErrorCode::OnCooldown)
+    );
     scene.run(50);
     assert_eq!(scene.cast_at(ANN, BLINK, 110.0, 100.0), Ok(()));
-    assert_eq!(scene.cast_at(ANN, BLINK, 115.0, 100.0), refused(ErrorCode::OnCooldown));
+    assert_eq!(
+        scene.cast_at(ANN, BLINK, 115.0, 100.0),
+        refused(ErrorCode::OnCooldown)
+    );
 }
 
 #[test]
 fn a_blink_goes_over_a_wall_but_not_over_the_map_s_edge() {
     let mut scene = Scene::new().player(ANN, 190.0, 100.0);
-    scene.world.statics_mut().add_box(Block::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
-    assert_eq!(scene.cast_at(ANN, BLINK, 200.5, 100.0), refused(ErrorCode::BadPosition));
+    scene
+        .world
+        .statics_mut()
+        .add_box(Block::on_ground(195.0, 100.0, 0.5, 20.0, 3.0));
+    assert_eq!(
+        scene.cast_at(ANN, BLINK, 200.5, 100.0),
+        refused(ErrorCode::BadPosition)
+    );
     assert_eq!(scene.cast_at(ANN, BLINK, 199.5, 100.0), Ok(()));
 }

@@ -5,15 +5,24 @@ use super::*;
 
 #[test]
 fn a_veiled_avatar_is_seen_by_itself_alone_for_exactly_ten_seconds() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 101.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 101.0, 100.0);
     let (ann, start) = (scene.avatar(ANN), scene.millis());
     assert!(scene.sees(BOB, ann));
     scene.cast(ANN, VEIL).unwrap();
     assert!(!scene.sees(BOB, ann));
     assert!(scene.sees(ANN, ann));
     assert!(scene.sees(ANN, scene.avatar(BOB)));
-    let flag = |scene: &Scene, millis: u64| scene.world.flag_at(ann, VEILED, GameTime::from_millis(millis));
-    assert_eq!([0, 9_999, 10_000].map(|after| flag(&scene, start + after)), [true, true, false]);
+    let flag = |scene: &Scene, millis: u64| {
+        scene
+            .world
+            .flag_at(ann, VEILED, GameTime::from_millis(millis))
+    };
+    assert_eq!(
+        [0, 9_999, 10_000].map(|after| flag(&scene, start + after)),
+        [true, true, false]
+    );
     scene.run(9_950);
     assert!(!scene.sees(BOB, ann));
     let changes = scene.run(50);
@@ -40,14 +49,24 @@ fn a_veil_cannot_be_cast_anew_while_it_lasts() {
     assert_eq!(scene.cast(ANN, VEIL), refused(ErrorCode::OnCooldown));
     scene.run(50);
     assert_eq!(scene.cast(ANN, VEIL), Ok(()));
-    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN)));
+    assert!(
+        !scene
+            .game
+            .sees(&scene.world, ObjectId(0), scene.avatar(ANN))
+    );
     scene.run(9_950);
-    assert!(!scene.game.sees(&scene.world, ObjectId(0), scene.avatar(ANN)));
+    assert!(
+        !scene
+            .game
+            .sees(&scene.world, ObjectId(0), scene.avatar(ANN))
+    );
 }
 
 #[test]
 fn a_bolt_of_a_veiled_caster_is_hidden_from_others_for_its_whole_flight() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 100.0, 90.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 100.0, 90.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.run(9_500);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
@@ -62,7 +81,9 @@ fn a_bolt_of_a_veiled_caster_is_hidden_from_others_for_its_whole_flight() {
 
 #[test]
 fn a_bolt_cast_before_the_veil_and_one_cast_after_it_are_seen() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 100.0, 90.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 100.0, 90.0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     scene.cast(ANN, VEIL).unwrap();
     assert!(scene.sees(BOB, scene.of_kind(table::BOLT)[0]));
@@ -73,20 +94,28 @@ fn a_bolt_cast_before_the_veil_and_one_cast_after_it_are_seen() {
 
 #[test]
 fn a_bolt_wounds_a_veiled_avatar_once_and_flies_on_to_the_next() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 108.0, 100.0).player(CID, 116.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 108.0, 100.0)
+        .player(CID, 116.0, 100.0);
     scene.cast(BOB, VEIL).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
     let start = scene.millis();
     let changes = scene.run(1_500);
     let (bob, cid) = (scene.avatar(BOB), scene.avatar(CID));
     // About themselves: of BOB's wound only BOB hears, since nobody else follows BOB.
-    assert_eq!(events(&changes, DAMAGE), [(bob, start + 375), (cid, start + 775)]);
+    assert_eq!(
+        events(&changes, DAMAGE),
+        [(bob, start + 375), (cid, start + 775)]
+    );
     assert!((scene.health(BOB) - 76.0).abs() < 2.0);
 }
 
 #[test]
 fn a_bolt_goes_through_a_veiled_avatar_that_walks_with_it_and_wounds_it_once() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 101.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 101.0, 100.0);
     scene.cast(BOB, VEIL).unwrap();
     scene.walk(BOB, 150.0, 100.0).unwrap();
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
@@ -95,7 +124,9 @@ fn a_bolt_goes_through_a_veiled_avatar_that_walks_with_it_and_wounds_it_once() {
 
 #[test]
 fn a_hidden_bolt_hurts_a_visible_victim_and_no_event_names_its_caster() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 108.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 108.0, 100.0);
     scene.cast(ANN, VEIL).unwrap();
     scene.run(0);
     scene.cast_at(ANN, BOLT, 110.0, 100.0).unwrap();
@@ -114,7 +145,9 @@ fn a_hidden_bolt_hurts_a_visible_victim_and_no_event_names_its_caster() {
 
 #[test]
 fn neither_death_nor_healing_ends_a_veil_and_nobody_is_told() {
-    let mut scene = Scene::new().player(ANN, 100.0, 100.0).player(BOB, 108.0, 100.0);
+    let mut scene = Scene::new()
+        .player(ANN, 100.0, 100.0)
+        .player(BOB, 108.0, 100.0);
     let bob = scene.avatar(BOB);
     scene.cast(BOB, VEIL).unwrap();
     scene.set_health(BOB, 30.0);
@@ -130,13 +163,20 @@ fn neither_death_nor_healing_ends_a_veil_and_nobody_is_told() {
     assert_eq!(events(&changes, HEALED), []);
 }
 
-/// Two runs that differ only in where a veiled player walks and what it casts on itself say the same about everything
-/// else, in the same order. Shooters shoot at it, and at each other through it; wanderers wander, players come and go.
+/// Two runs that differ only in where a veiled player walks and what it casts on itself say the
+/// same about everything else, in the same order. Shooters shoot at it, and at each other through
+/// it; wanderers wander, players come and go.
 #[test]
 fn what_a_veiled_player_does_changes_nothing_for_anybody_else() {
     for seed in 0..4 {
         let quiet = bystanders(seed, 0);
-        assert!(quiet.iter().filter(|change| matches!(change, Change::Event { kind: DAMAGE, .. })).count() > 10);
+        assert!(
+            quiet
+                .iter()
+                .filter(|change| matches!(change, Change::Event { kind: DAMAGE, .. }))
+                .count()
+                > 10
+        );
         for life in 1..4 {
             let busy = bystanders(seed, life);
             let same = quiet.iter().zip(&busy).take_while(|(a, b)| a == b).count();
@@ -152,13 +192,22 @@ fn what_a_veiled_player_does_changes_nothing_for_anybody_else() {
 
 /// All that is said of others while ANN is veiled; her life 0 is standing still.
 fn bystanders(seed: u64, life: u64) -> Vec<Change> {
-    let config = RoomConfig { seed, width: 40.0, height: 40.0, ..RoomConfig::default() };
+    let config = RoomConfig {
+        seed,
+        width: 40.0,
+        height: 40.0,
+        ..RoomConfig::default()
+    };
     let mut scene = Scene::with(Field::new(10, 40), &config).player(ANN, 20.0, 20.0);
     let ann = scene.avatar(ANN);
     let mut others = fastrand::Rng::with_seed(seed);
     let mut own = fastrand::Rng::with_seed(life);
     for player in 10..20 {
-        scene = scene.player(PlayerId(player), 10.0 + others.f32() * 20.0, 10.0 + others.f32() * 20.0);
+        scene = scene.player(
+            PlayerId(player),
+            10.0 + others.f32() * 20.0,
+            10.0 + others.f32() * 20.0,
+        );
     }
     scene.run(100);
     scene.cast(ANN, VEIL).unwrap();
@@ -170,7 +219,11 @@ fn bystanders(seed: u64, life: u64) -> Vec<Change> {
             busy += usize::from(scene.walk(ANN, own.f32() * 40.0, own.f32() * 40.0).is_ok());
             scene.set_mana(ANN, 100.0);
             busy += usize::from(scene.cast(ANN, HEAL).is_ok());
-            busy += usize::from(scene.cast_at(ANN, BLINK, own.f32() * 40.0, own.f32() * 40.0).is_ok());
+            busy += usize::from(
+                scene
+                    .cast_at(ANN, BLINK, own.f32() * 40.0, own.f32() * 40.0)
+                    .is_ok(),
+            );
         }
         for player in 10..20 {
             let shooter = PlayerId(player);
@@ -181,14 +234,20 @@ fn bystanders(seed: u64, life: u64) -> Vec<Change> {
             }
         }
         if tick % 50 == 20 {
-            scene.game.leave(&mut scene.world, PlayerId(100 + tick as u64 / 50));
+            scene
+                .game
+                .leave(&mut scene.world, PlayerId(100 + tick as u64 / 50));
             scene = scene.player(PlayerId(101 + tick as u64 / 50), 20.0, 20.0);
         }
         let is_own = |change: &Change| {
-            change.object() == Some(ann) || matches!(change, Change::Engaged { viewer, .. } if *viewer == ann)
+            change.object() == Some(ann)
+                || matches!(change, Change::Engaged { viewer, .. } if *viewer == ann)
         };
         told.extend(scene.run(50).into_iter().filter(|change| !is_own(change)));
     }
-    assert!(life == 0 || busy > 100, "a veiled player that does nothing proves nothing");
+    assert!(
+        life == 0 || busy > 100,
+        "a veiled player that does nothing proves nothing"
+    );
     told
 }

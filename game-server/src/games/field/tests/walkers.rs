@@ -14,14 +14,21 @@ fn a_walker_walks_from_waypoint_to_waypoint_without_a_rest() {
     let mut places: Vec<_> = positions(&scene);
     let mut legs = 0;
     for _ in 0..2_400 {
-        legs += tick(&mut scene).iter().filter(|change| matches!(change, Change::Components { .. })).count();
+        legs += tick(&mut scene)
+            .iter()
+            .filter(|change| matches!(change, Change::Components { .. }))
+            .count();
         for (before, after) in places.iter_mut().zip(positions(&scene)) {
             // 20 cm a tick, less where the way turns within it.
             let step = before.distance(after);
             assert!(step < 0.21, "{step}");
             *before = after;
         }
-        assert!(walkers(&scene).iter().all(|&walker| scene.world.is_moving(walker)));
+        assert!(
+            walkers(&scene)
+                .iter()
+                .all(|&walker| scene.world.is_moving(walker))
+        );
     }
     // 120 s at 4 m/s, and a mean leg of 0.52 of the map's edge.
     assert!((280..460).contains(&legs), "{legs}");
@@ -34,7 +41,13 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
     let mut points = BTreeMap::new();
     for _ in 0..2_400 {
         tick(&mut scene);
-        points.extend(scene.world.path(walker).points().map(|(time, point)| (time, point.position)));
+        points.extend(
+            scene
+                .world
+                .path(walker)
+                .points()
+                .map(|(time, point)| (time, point.position)),
+        );
     }
     let points: Vec<_> = points.into_iter().collect();
     assert!(points.len() > 10);
@@ -47,7 +60,12 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
 #[test]
 fn a_steered_walker_goes_four_metres_a_second_and_turns_a_little_at_every_tick() {
     let mut scene = crowd(Walk::Steered, 50, 50.0, 3);
-    let poses = |scene: &Scene| walkers(scene).into_iter().map(|walker| scene.world.pose(walker)).collect::<Vec<_>>();
+    let poses = |scene: &Scene| {
+        walkers(scene)
+            .into_iter()
+            .map(|walker| scene.world.pose(walker))
+            .collect::<Vec<_>>()
+    };
     let (mut before, mut bounces, mut turns) = (poses(&scene), 0, [0; 17]);
     for _ in 0..200 {
         tick(&mut scene);
@@ -55,7 +73,8 @@ fn a_steered_walker_goes_four_metres_a_second_and_turns_a_little_at_every_tick()
         let after = poses(&scene);
         for (from, to) in before.iter().zip(&after) {
             let step = f64::from(to.at[0] - from.at[0]).hypot(f64::from(to.at[1] - from.at[1]));
-            let turn = (i32::from(to.turn[0]) - i32::from(from.turn[0]) + 128).rem_euclid(256) - 128;
+            let turn =
+                (i32::from(to.turn[0]) - i32::from(from.turn[0]) + 128).rem_euclid(256) - 128;
             assert_eq!(to.speed, 400);
             // 10 degrees are 7.1 steps of the yaw.
             if turn.abs() <= 8 {
@@ -70,7 +89,12 @@ fn a_steered_walker_goes_four_metres_a_second_and_turns_a_little_at_every_tick()
     }
     assert!((20..1_000).contains(&bounces), "{bounces}");
     // To the left as often as to the right, and all turns alike.
-    assert!(turns[2..15].iter().all(|&count| (500..900).contains(&count)), "{turns:?}");
+    assert!(
+        turns[2..15]
+            .iter()
+            .all(|&count| (500..900).contains(&count)),
+        "{turns:?}"
+    );
 }
 
 #[test]
@@ -81,14 +105,28 @@ fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
         let inside = |at: f32| (near..=edge - near).contains(&at);
         !inside(position.x) || !inside(position.y)
     };
-    let share = |scene: &Scene| positions(scene).iter().filter(|place| at_border(place)).count() as f32 / 400.0;
+    let share = |scene: &Scene| {
+        positions(scene)
+            .iter()
+            .filter(|place| at_border(place))
+            .count() as f32
+            / 400.0
+    };
     let expected = 1.0 - (1.0 - 2.0 * near / edge).powi(2);
     // Two and a half standard deviations of 400 who are anywhere.
-    assert!((share(&scene) - expected).abs() < 0.06, "{} {expected}", share(&scene));
+    assert!(
+        (share(&scene) - expected).abs() < 0.06,
+        "{} {expected}",
+        share(&scene)
+    );
     let mut shares = Vec::new();
     for second in 0..180 {
         scene.run(1_000);
-        assert!(positions(&scene).iter().all(|&place| scene.world.grid().contains(place)));
+        assert!(
+            positions(&scene)
+                .iter()
+                .all(|&place| scene.world.grid().contains(place))
+        );
         if second >= 120 && second % 10 == 0 {
             shares.push(share(&scene));
         }
@@ -103,10 +141,17 @@ fn walkers_between_waypoints_are_as_dense_in_the_middle_at_first_as_later() {
     let mut scene = crowd(Walk::Waypoints, 400, edge, 5);
     let middle = Position::on_ground(edge / 2.0, edge / 2.0);
     let share = |scene: &Scene| {
-        positions(scene).iter().filter(|place| place.distance(middle) < 0.3 * edge).count() as f32 / 400.0
+        positions(scene)
+            .iter()
+            .filter(|place| place.distance(middle) < 0.3 * edge)
+            .count() as f32
+            / 400.0
     };
     let first = share(&scene);
-    let later: f32 = (0..6).map(|_| (scene.run(15_000), share(&scene)).1).sum::<f32>() / 6.0;
+    let later: f32 = (0..6)
+        .map(|_| (scene.run(15_000), share(&scene)).1)
+        .sum::<f32>()
+        / 6.0;
     assert!((first - later).abs() < 0.08, "{first} {later}");
     assert!(later > 0.35, "{later}"); // Evenly it would be 0.28.
 }
@@ -115,7 +160,9 @@ fn walkers_between_waypoints_are_as_dense_in_the_middle_at_first_as_later() {
 fn the_same_seed_walks_the_same_way_bit_for_bit_and_another_one_another() {
     let run = |walk, seed| {
         let mut scene = crowd(walk, 20, 40.0, seed);
-        (0..200).map(|_| (tick(&mut scene), positions(&scene)).1).collect::<Vec<_>>()
+        (0..200)
+            .map(|_| (tick(&mut scene), positions(&scene)).1)
+            .collect::<Vec<_>>()
     };
     for walk in [Walk::Waypoints, Walk::Steered] {
         assert_eq!(run(walk, 6), run(walk, 6));
@@ -149,8 +196,14 @@ fn a_steered_walk_is_the_same_on_every_machine() {
     for _ in 0..1_000 {
         tick(&mut scene);
     }
-    let poses: Vec<_> = walkers(&scene).into_iter().map(|walker| scene.world.pose(walker)).collect();
-    let told: Vec<_> = poses.iter().map(|pose| (pose.at[0], pose.at[1], pose.turn[0])).collect();
+    let poses: Vec<_> = walkers(&scene)
+        .into_iter()
+        .map(|walker| scene.world.pose(walker))
+        .collect();
+    let told: Vec<_> = poses
+        .iter()
+        .map(|pose| (pose.at[0], pose.at[1], pose.turn[0]))
+        .collect();
     assert_eq!(told, [(1991, 1612, 51), (612, 1638, 213), (953, 3013, 187)]);
 }
 
@@ -161,10 +214,24 @@ fn what_a_walker_s_player_sends_is_taken_and_ignored() {
             let mut scene = crowd(walk, 1, 40.0, 10);
             for _ in 0..100 {
                 if busy {
-                    scene.game.input(&mut scene.world, PlayerId(1), Keymap(u32::MAX));
+                    scene
+                        .game
+                        .input(&mut scene.world, PlayerId(1), Keymap(u32::MAX));
                     assert_eq!(scene.command(PlayerId(1), &Action::Keys(7)), Ok(()));
-                    assert_eq!(scene.command(PlayerId(1), &Action::Move { x: f32::NAN, y: 1.0 }), Ok(()));
-                    assert_eq!(scene.command(PlayerId(1), &Action::Cast { spell: 0, at: None }), Ok(()));
+                    assert_eq!(
+                        scene.command(
+                            PlayerId(1),
+                            &Action::Move {
+                                x: f32::NAN,
+                                y: 1.0
+                            }
+                        ),
+                        Ok(())
+                    );
+                    assert_eq!(
+                        scene.command(PlayerId(1), &Action::Cast { spell: 0, at: None }),
+                        Ok(())
+                    );
                 }
                 tick(&mut scene);
             }
@@ -179,26 +246,46 @@ fn a_walker_that_leaves_is_gone_and_the_others_walk_on() {
     for walk in [Walk::Waypoints, Walk::Steered] {
         let mut scene = crowd(walk, 3, 40.0, 11);
         let gone = walkers(&scene)[1];
-        scene.game.rename(&mut scene.world, PlayerId(2), "nobody hears of it");
+        scene
+            .game
+            .rename(&mut scene.world, PlayerId(2), "nobody hears of it");
         scene.game.leave(&mut scene.world, PlayerId(2));
         assert!(!scene.world.contains(gone));
         let before = positions(&scene);
         scene.run(60_000);
         assert_eq!(walkers(&scene).len(), 2);
-        assert!(positions(&scene).iter().zip(before).all(|(after, before)| *after != before));
-        assert_eq!(scene.command(PlayerId(2), &Action::Keys(7)), refused(ErrorCode::OutOfState));
+        assert!(
+            positions(&scene)
+                .iter()
+                .zip(before)
+                .all(|(after, before)| *after != before)
+        );
+        assert_eq!(
+            scene.command(PlayerId(2), &Action::Keys(7)),
+            refused(ErrorCode::OutOfState)
+        );
     }
 }
 
 /// So many walkers on a square map.
 fn crowd(walk: Walk, count: u64, edge: f32, seed: u64) -> Scene {
-    let config = RoomConfig { width: edge, height: edge, seed, ..RoomConfig::default() };
-    scene_with(Scene::with(Field::new(0, 0).with_walk(walk), &config), 1..count + 1)
+    let config = RoomConfig {
+        width: edge,
+        height: edge,
+        seed,
+        ..RoomConfig::default()
+    };
+    scene_with(
+        Scene::with(Field::new(0, 0).with_walk(walk), &config),
+        1..count + 1,
+    )
 }
 
 fn scene_with(mut scene: Scene, players: std::ops::Range<u64>) -> Scene {
     for player in players {
-        scene.game.join(&mut scene.world, PlayerId(player), "somebody");
+        scene
+            .game
+            .join(&mut scene.world, PlayerId(player), "somebody");
     }
     scene
 }
@@ -218,7 +305,10 @@ fn walkers(scene: &Scene) -> Vec<ObjectId> {
 }
 
 fn positions(scene: &Scene) -> Vec<Position> {
-    walkers(scene).into_iter().map(|walker| scene.world.position(walker)).collect()
+    walkers(scene)
+        .into_iter()
+        .map(|walker| scene.world.position(walker))
+        .collect()
 }
 
 /// Within a step of it, in the grid's units.

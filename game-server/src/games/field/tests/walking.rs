@@ -8,12 +8,27 @@ fn a_walk_is_a_straight_line_at_five_metres_a_second() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     let start = scene.world.now();
     scene.walk(ANN, 130.0, 140.0).unwrap();
-    let path: Vec<_> =
-        scene.world.path(scene.avatar(ANN)).tail(start).map(|(time, point)| (time, point.position)).collect();
+    let path: Vec<_> = scene
+        .world
+        .path(scene.avatar(ANN))
+        .tail(start)
+        .map(|(time, point)| (time, point.position))
+        .collect();
     let end = start + Duration::from_secs(10);
-    assert_eq!(path, [(start, Position::on_ground(100.0, 100.0)), (end, Position::on_ground(130.0, 140.0))]);
+    assert_eq!(
+        path,
+        [
+            (start, Position::on_ground(100.0, 100.0)),
+            (end, Position::on_ground(130.0, 140.0))
+        ]
+    );
     scene.run(5_000);
-    assert!(scene.position(ANN).distance(Position::on_ground(115.0, 120.0)) < 0.01);
+    assert!(
+        scene
+            .position(ANN)
+            .distance(Position::on_ground(115.0, 120.0))
+            < 0.01
+    );
     scene.run(6_000);
     assert_eq!(scene.position(ANN), Position::on_ground(130.0, 140.0));
 }
@@ -24,10 +39,19 @@ fn a_new_click_replaces_what_was_to_come_and_nothing_else() {
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(2_000);
     let (avatar, now) = (scene.avatar(ANN), scene.world.now());
-    let before = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
+    let before = scene
+        .world
+        .position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
     scene.walk(ANN, 110.0, 150.0).unwrap();
-    assert!(scene.position(ANN).distance(Position::on_ground(110.0, 100.0)) < 0.01);
-    let after = scene.world.position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
+    assert!(
+        scene
+            .position(ANN)
+            .distance(Position::on_ground(110.0, 100.0))
+            < 0.01
+    );
+    let after = scene
+        .world
+        .position_at(avatar, now.saturating_sub(Duration::from_millis(500)));
     assert!(before.distance(after) < 0.005);
     scene.run(10_500);
     assert_eq!(scene.position(ANN), Position::on_ground(110.0, 150.0));
@@ -36,10 +60,17 @@ fn a_new_click_replaces_what_was_to_come_and_nothing_else() {
 #[test]
 fn a_walk_ends_at_the_first_obstacle() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
-    scene.world.statics_mut().add_box(Block::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
+    scene
+        .world
+        .statics_mut()
+        .add_box(Block::on_ground(112.0, 100.0, 2.0, 5.0, 3.0));
     scene.walk(ANN, 150.0, 100.0).unwrap();
     scene.run(15_000);
-    assert!((scene.position(ANN).x - 109.58).abs() < 0.01, "{:?}", scene.position(ANN));
+    assert!(
+        (scene.position(ANN).x - 109.58).abs() < 0.01,
+        "{:?}",
+        scene.position(ANN)
+    );
     // At the wall one can go back, and along, but not through.
     scene.walk(ANN, 120.0, 100.0).unwrap();
     scene.run(1_000);
@@ -65,21 +96,33 @@ fn the_map_s_edge_can_be_walked_to_but_not_beyond() {
         (f32::MAX, f32::MIN),
     ];
     for (x, y) in bad {
-        assert_eq!(scene.walk(ANN, x, y), refused(ErrorCode::BadPosition), "({x}, {y})");
+        assert_eq!(
+            scene.walk(ANN, x, y),
+            refused(ErrorCode::BadPosition),
+            "({x}, {y})"
+        );
     }
     assert_eq!(scene.position(ANN), Position::on_ground(200.0, 200.0));
 }
 
 #[test]
 fn a_held_click_that_steers_at_every_tick_walks_on() {
-    let mut scene =
-        Scene::with(Field::new(0, 0), &RoomConfig { tick_hz: 60, ..RoomConfig::default() }).player(ANN, 100.0, 100.0);
+    let mut scene = Scene::with(
+        Field::new(0, 0),
+        &RoomConfig {
+            tick_hz: 60,
+            ..RoomConfig::default()
+        },
+    )
+    .player(ANN, 100.0, 100.0);
     let start = scene.world.now();
     for tick in 0..500u16 {
         scene.walk(ANN, 150.0, 100.0 + f32::from(tick % 2)).unwrap();
         scene.tick();
     }
-    let metres = scene.position(ANN).distance(Position::on_ground(100.0, 100.0));
+    let metres = scene
+        .position(ANN)
+        .distance(Position::on_ground(100.0, 100.0));
     let way = scene.world.now().since(start).as_secs_f32() * 5.0;
     // Each click rounds its start to the wire's grid: up to 2 mm on 85 mm of a tick at 60 Hz.
     assert!((metres - way).abs() < 0.025 * way, "{metres} {way}");
@@ -89,17 +132,29 @@ fn a_held_click_that_steers_at_every_tick_walks_on() {
 fn what_the_game_does_not_know_is_an_unknown_command() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     for action in [Action::Keys(1), Action::Custom(vec![1, 2, 3])] {
-        assert_eq!(scene.command(ANN, &action), refused(ErrorCode::UnknownCommand));
+        assert_eq!(
+            scene.command(ANN, &action),
+            refused(ErrorCode::UnknownCommand)
+        );
     }
-    assert_eq!(scene.command(BOB, &Action::Move { x: 1.0, y: 1.0 }), refused(ErrorCode::OutOfState));
+    assert_eq!(
+        scene.command(BOB, &Action::Move { x: 1.0, y: 1.0 }),
+        refused(ErrorCode::OutOfState)
+    );
 }
 
 #[test]
 fn newcomers_bring_their_name_and_can_change_it() {
     let mut scene = Scene::new().player(ANN, 100.0, 100.0);
     let avatar = scene.avatar(ANN);
-    assert_eq!(scene.world.text(avatar, super::super::table::NAME), "somebody");
+    assert_eq!(
+        scene.world.text(avatar, super::super::table::NAME),
+        "somebody"
+    );
     scene.game.rename(&mut scene.world, ANN, &"ß".repeat(100));
-    assert_eq!(scene.world.text(avatar, super::super::table::NAME), "ß".repeat(48));
+    assert_eq!(
+        scene.world.text(avatar, super::super::table::NAME),
+        "ß".repeat(48)
+    );
     scene.game.rename(&mut scene.world, BOB, "nobody");
 }

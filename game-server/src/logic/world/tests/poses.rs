@@ -15,26 +15,47 @@ const CUBE: u8 = 1;
 const POST: u8 = 2;
 const FUEL: u8 = 1;
 
-const FORMAT: PoseFormat = PoseFormat { per_metre: 100, turn: Turning::Yaw { bits: 8 }, motion: None };
-const CUBES: PoseFormat = PoseFormat { per_metre: 1_000, turn: Turning::Free { bits: 9 }, motion: None };
+const FORMAT: PoseFormat = PoseFormat {
+    per_metre: 100,
+    turn: Turning::Yaw { bits: 8 },
+    motion: None,
+};
+const CUBES: PoseFormat = PoseFormat {
+    per_metre: 1_000,
+    turn: Turning::Free { bits: 9 },
+    motion: None,
+};
 
 #[test]
 fn position_cell_and_component_follow_from_the_pose() {
     let mut world = garage();
     let car = car(&mut world, at(5.0, 5.0));
-    assert_eq!((world.position(car), world.cell(car)), (at(5.0, 5.0), Cell::new(0, 0)));
+    assert_eq!(
+        (world.position(car), world.cell(car)),
+        (at(5.0, 5.0), Cell::new(0, 0))
+    );
     tick(&mut world, 1);
     tick(&mut world, 2);
     world.set_pose(car, at(15.004, 5.0), 1.0, 4.0);
     assert_eq!(world.pose(car).at, [1_500, 500, 0]);
     assert_eq!((world.pose(car).speed, world.has_pose(car)), (400, true));
-    assert_eq!((world.position(car), world.cell(car)), (at(15.0, 5.0), Cell::new(1, 0)));
+    assert_eq!(
+        (world.position(car), world.cell(car)),
+        (at(15.0, 5.0), Cell::new(1, 0))
+    );
     assert_eq!(world.component(car, 0), &Component::Pose(world.pose(car)));
     let mut found = Vec::new();
     world.within(at(15.0, 5.0), 1.0, &mut found);
     assert_eq!(found, [car]);
-    let crossing = Change::ChangeCell { object: car, from: Cell::new(0, 0), to: Cell::new(1, 0) };
-    assert_eq!(changes(&mut world), [Change::Stirred { object: car }, crossing]);
+    let crossing = Change::ChangeCell {
+        object: car,
+        from: Cell::new(0, 0),
+        to: Cell::new(1, 0),
+    };
+    assert_eq!(
+        changes(&mut world),
+        [Change::Stirred { object: car }, crossing]
+    );
 }
 
 #[test]
@@ -105,7 +126,12 @@ fn a_pose_slot_is_dense_and_the_object_s_own_as_long_as_it_lives() {
     let mut world = garage();
     let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(1.0, 1.0))]);
     let cars: Vec<_> = (0..5).map(|n| car(&mut world, at(n as f32, 5.0))).collect();
-    assert_eq!(cars.iter().map(|&car| world.pose_slot(car)).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert_eq!(
+        cars.iter()
+            .map(|&car| world.pose_slot(car))
+            .collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4]
+    );
     assert!(!world.has_pose(post));
     world.despawn(cars[2]);
     let young = car(&mut world, at(9.0, 9.0));
@@ -124,14 +150,23 @@ fn other_components_of_a_posed_object_are_said_as_ever_and_its_pose_is_not() {
     world.finish_tick();
     assert_eq!(
         changes(&mut world),
-        [Change::Stirred { object: car }, Change::Components { object: car, mask: 1 << FUEL }]
+        [
+            Change::Stirred { object: car },
+            Change::Components {
+                object: car,
+                mask: 1 << FUEL
+            }
+        ]
     );
 }
 
 #[test]
 fn between_two_ticks_a_pose_moves_in_a_straight_line() {
     let mut world = garage();
-    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
+    let (one, other) = (
+        car(&mut world, at(10.0, 5.0)),
+        car(&mut world, at(12.0, 6.0)),
+    );
     tick(&mut world, 1);
     tick(&mut world, 2);
     world.set_pose(one, at(14.0, 5.0), 0.0, 80.0);
@@ -139,17 +174,32 @@ fn between_two_ticks_a_pose_moves_in_a_straight_line() {
     assert_eq!(world.position_at(one, ms(75)), at(12.0, 5.0));
     assert_eq!(world.position_at(one, ms(900)), at(14.0, 5.0));
     let span = (ms(50), ms(100));
-    assert_eq!(first_contact(world.way(one), world.way(other), span, 1.0), Some(ms(75)));
-    assert_eq!(first_contact(world.way(one), world.way(other), span, 0.9), None);
+    assert_eq!(
+        first_contact(world.way(one), world.way(other), span, 1.0),
+        Some(ms(75))
+    );
+    assert_eq!(
+        first_contact(world.way(one), world.way(other), span, 0.9),
+        None
+    );
     let post = world.spawn(POST, vec![Component::at_rest(ms(0), at(13.0, 5.0))]);
-    assert_eq!(first_contact(world.way(post), world.way(one), span, 1.0), Some(ms(75)));
+    assert_eq!(
+        first_contact(world.way(post), world.way(one), span, 1.0),
+        Some(ms(75))
+    );
     tick(&mut world, 3); // It rests.
     assert_eq!(world.position_at(one, ms(100)), at(14.0, 5.0));
 }
 
 #[test]
 fn the_trace_tells_where_a_pose_has_got_to() {
-    let mut world = World::new(&RoomConfig { trace: true, ..config() }, schema());
+    let mut world = World::new(
+        &RoomConfig {
+            trace: true,
+            ..config()
+        },
+        schema(),
+    );
     let car = car(&mut world, at(5.0, 5.0));
     tick(&mut world, 1);
     world.set_pose(car, at(15.0, 5.0), 0.0, 0.0);
@@ -157,8 +207,18 @@ fn the_trace_tells_where_a_pose_has_got_to() {
     world.finish_tick();
     let mut lines = Vec::new();
     world.drain_trace(&mut lines);
-    let moved = Truth::Moved { position: at(25.0, 5.0), cell: 3 };
-    assert_eq!(lines.last(), Some(&TraceLine { at: ms(50), object: car, what: moved }));
+    let moved = Truth::Moved {
+        position: at(25.0, 5.0),
+        cell: 3,
+    };
+    assert_eq!(
+        lines.last(),
+        Some(&TraceLine {
+            at: ms(50),
+            object: car,
+            what: moved
+        })
+    );
     assert_eq!(lines.len(), 2);
 }
 
@@ -173,7 +233,10 @@ fn to_pose_what_has_a_path_is_our_bug() {
 #[test]
 fn teams_fights_and_budgets_are_passed_on() {
     let mut world = garage();
-    let (one, other) = (car(&mut world, at(10.0, 5.0)), car(&mut world, at(12.0, 6.0)));
+    let (one, other) = (
+        car(&mut world, at(10.0, 5.0)),
+        car(&mut world, at(12.0, 6.0)),
+    );
     changes(&mut world);
     world.set_team(one, Some(3));
     world.set_team(one, Some(3));
@@ -182,8 +245,15 @@ fn teams_fights_and_budgets_are_passed_on() {
     assert_eq!((world.team(one), world.team(other)), (Some(3), None));
     let expected = [
         Change::Team { object: one },
-        Change::Engaged { viewer: one, object: other, until: ms(900) },
-        Change::Budget { player: Some(PlayerId(4)), bytes_per_s: 8_000 },
+        Change::Engaged {
+            viewer: one,
+            object: other,
+            until: ms(900),
+        },
+        Change::Budget {
+            player: Some(PlayerId(4)),
+            bytes_per_s: 8_000,
+        },
     ];
     assert_eq!(changes(&mut world), expected);
 }
@@ -192,13 +262,21 @@ fn teams_fights_and_budgets_are_passed_on() {
 fn what_stands_in_the_way_is_encoded_once_at_the_end_of_the_first_tick() {
     let mut world = garage();
     tick(&mut world, 1);
-    world.statics_mut().add_box(Block::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
+    world
+        .statics_mut()
+        .add_box(Block::on_ground(10.0, 20.0, 1.0, 2.0, 3.0));
     assert!(world.static_map().is_empty());
     world.finish_tick();
-    world.statics_mut().add_box(Block::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
+    world
+        .statics_mut()
+        .add_box(Block::on_ground(30.0, 20.0, 1.0, 2.0, 3.0));
     world.finish_tick();
     let map = StaticMap::decode(&world.static_map()).expect("an encoded map");
-    let boxes: Vec<_> = map.boxes.iter().map(|each| (each.centre, each.half)).collect();
+    let boxes: Vec<_> = map
+        .boxes
+        .iter()
+        .map(|each| (each.centre, each.half))
+        .collect();
     assert_eq!(boxes, [(Position::new(10.0, 20.0, 1.5), [1.0, 2.0, 1.5])]);
     let mut empty = garage();
     empty.finish_tick();
@@ -222,12 +300,18 @@ impl Game for Tumble {
         for n in 0..900u16 {
             let place = Position::new(f32::from(n % 30) * 3.0, f32::from(n / 30) * 3.0, 0.5);
             let upright = CUBES.free(place, [0.0, 0.0, 0.0, 1.0]);
-            self.cubes.push(world.spawn(CUBE, vec![Component::Pose(upright)]));
+            self.cubes
+                .push(world.spawn(CUBE, vec![Component::Pose(upright)]));
         }
     }
 
     fn join(&mut self, world: &mut World, _: PlayerId, _: &str) -> ObjectId {
-        world.spawn(CUBE, vec![Component::Pose(CUBES.free(at(50.0, 50.0), [0.0, 0.0, 0.0, 1.0]))])
+        world.spawn(
+            CUBE,
+            vec![Component::Pose(
+                CUBES.free(at(50.0, 50.0), [0.0, 0.0, 0.0, 1.0]),
+            )],
+        )
     }
 
     fn leave(&mut self, _: &mut World, _: PlayerId) {}
@@ -248,9 +332,20 @@ impl Game for Tumble {
         let lift = (self.ticks % 20) as f32 / 10.0;
         for (n, &cube) in self.cubes.iter().enumerate() {
             let here = world.position(cube);
-            let turned =
-                if (n + self.ticks as usize).is_multiple_of(2) { [0.6, 0.0, 0.0, 0.8] } else { [0.0, 0.0, 1.0, 0.0] };
-            world.set_free_pose(cube, Position { z: 0.5 + lift, ..here }, turned, n % 2 == 0);
+            let turned = if (n + self.ticks as usize).is_multiple_of(2) {
+                [0.6, 0.0, 0.0, 0.8]
+            } else {
+                [0.0, 0.0, 1.0, 0.0]
+            };
+            world.set_free_pose(
+                cube,
+                Position {
+                    z: 0.5 + lift,
+                    ..here
+                },
+                turned,
+                n % 2 == 0,
+            );
         }
     }
 }
@@ -269,23 +364,35 @@ fn a_game_moves_nine_hundred_cubes_and_they_come_to_rest() {
         game.input(&mut world, PlayerId(1), keys);
         game.step(&mut world, Duration::from_millis(50));
         world.finish_tick();
-        let expected: &[ObjectId] = if (10..50).contains(&number) { &game.cubes } else { &[] };
+        let expected: &[ObjectId] = if (10..50).contains(&number) {
+            &game.cubes
+        } else {
+            &[]
+        };
         assert_eq!(world.posed(), expected, "tick {number}");
-        stirred += changes(&mut world).iter().filter(|change| matches!(change, Change::Stirred { .. })).count();
+        stirred += changes(&mut world)
+            .iter()
+            .filter(|change| matches!(change, Change::Stirred { .. }))
+            .count();
     }
     assert_eq!(stirred, 900); // When the push began.
     assert!(game.cubes.iter().all(|&cube| !world.is_moving(cube)));
     let (first, second) = (world.pose(game.cubes[0]), world.pose(game.cubes[1]));
     assert_eq!((first.flag, second.flag), (true, false));
     let [x, y, z, w] = CUBES.quaternion(&first);
-    assert!((x - 0.6).abs() < 0.01 && y.abs() < 0.01 && z.abs() < 0.01 && (w - 0.8).abs() < 0.01, "{x} {y} {z} {w}");
+    assert!(
+        (x - 0.6).abs() < 0.01 && y.abs() < 0.01 && z.abs() < 0.01 && (w - 0.8).abs() < 0.01,
+        "{x} {y} {z} {w}"
+    );
 }
 
 #[test]
 fn the_same_poses_give_the_same_world_bit_for_bit() {
     let run = || {
         let mut world = garage();
-        let cars: Vec<_> = (0..30).map(|n| car(&mut world, at(n as f32, 5.0))).collect();
+        let cars: Vec<_> = (0..30)
+            .map(|n| car(&mut world, at(n as f32, 5.0)))
+            .collect();
         let mut told = Vec::new();
         for number in 1..100 {
             tick(&mut world, number);
@@ -296,7 +403,11 @@ fn the_same_poses_give_the_same_world_bit_for_bit() {
                 }
             }
             world.finish_tick();
-            told.extend(changes(&mut world).into_iter().map(|change| format!("{change:?}")));
+            told.extend(
+                changes(&mut world)
+                    .into_iter()
+                    .map(|change| format!("{change:?}")),
+            );
             told.extend(cars.iter().map(|&car| format!("{:?}", world.pose(car))));
         }
         told
@@ -306,12 +417,22 @@ fn the_same_poses_give_the_same_world_bit_for_bit() {
 
 fn schema() -> Schema {
     let fuel = ComponentSpec::public("fuel", Codec::Number { min: 0, max: 9 });
-    let kind = |name: &str, components| Kind { name: name.into(), components, ..Kind::default() };
+    let kind = |name: &str, components| Kind {
+        name: name.into(),
+        components,
+        ..Kind::default()
+    };
     Schema {
         game: "garage".into(),
         kinds: vec![
-            kind("car", vec![ComponentSpec::public("pose", Codec::Pose(FORMAT)), fuel]),
-            kind("cube", vec![ComponentSpec::public("pose", Codec::Pose(CUBES))]),
+            kind(
+                "car",
+                vec![ComponentSpec::public("pose", Codec::Pose(FORMAT)), fuel],
+            ),
+            kind(
+                "cube",
+                vec![ComponentSpec::public("pose", Codec::Pose(CUBES))],
+            ),
             kind("post", vec![ComponentSpec::public("path", Codec::Path)]),
         ],
         ..Schema::default()

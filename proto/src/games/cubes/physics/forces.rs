@@ -1,10 +1,10 @@
 //! What keys do: push, jump, attract, repel.
 //!
-//! Each is a change of velocities before the step, and follows from keys and poses on the grid alone. Players come in the order of their
-//! bodies, and what they reach in its order.
+//! Each is a change of velocities before the step, and follows from keys and poses on the grid
+//! alone. Players come in the order of their bodies, and what they reach in its order.
 //!
-//! Units: metres, seconds. Source: reference 000 (a force at the cube, parallel to the floor; cubes within a small sphere are
-//! attracted or repelled), 002 (the ball of cubes that rolls: katamari).
+//! Units: metres, seconds. Source: reference 000 (a force at the cube, parallel to the floor; cubes
+//! within a small sphere are attracted or repelled), 002 (the ball of cubes that rolls: katamari).
 
 use rapier3d::dynamics::RigidBody;
 use rapier3d::math::Vector;
@@ -25,7 +25,8 @@ const PUSHED_ABOVE_M: f32 = 0.4 * PLAYER_EDGE_M;
 const JUMP_M_PER_S: f32 = 4.5;
 /// How much a contact must point up to jump off it: as far as 60 degrees.
 const SUPPORT: f32 = 0.5;
-/// Radius of the sphere in which cubes are attracted and repelled, around the middle of a player's cube.
+/// Radius of the sphere in which cubes are attracted and repelled, around the middle of a player's
+/// cube.
 const REACH_M: f32 = 2.0;
 const ATTRACT_M_PER_S2: f32 = 40.0;
 /// How fast they come nearer, at most.
@@ -53,7 +54,10 @@ impl Physics {
                 self.wake(player);
                 let body = &mut self.world.bodies[player.handle()];
                 let linear = body.linvel();
-                body.set_linvel(Vector::new(linear.x, linear.y, linear.z.max(0.0) + JUMP_M_PER_S), true);
+                body.set_linvel(
+                    Vector::new(linear.x, linear.y, linear.z.max(0.0) + JUMP_M_PER_S),
+                    true,
+                );
             }
             // Both at once do nothing.
             match (keys.down(control::ATTRACT), keys.down(control::REPEL)) {
@@ -66,30 +70,47 @@ impl Physics {
     }
 
     fn push(&mut self, player: Body, keys: Keymap) {
-        let along = |positive, negative| f32::from(i8::from(keys.down(positive)) - i8::from(keys.down(negative)));
-        let wish = Vector::new(along(control::RIGHT, control::LEFT), along(control::UP, control::DOWN), 0.0);
-        let Some(direction) = wish.try_normalize() else { return };
+        let along = |positive, negative| {
+            f32::from(i8::from(keys.down(positive)) - i8::from(keys.down(negative)))
+        };
+        let wish = Vector::new(
+            along(control::RIGHT, control::LEFT),
+            along(control::UP, control::DOWN),
+            0.0,
+        );
+        let Some(direction) = wish.try_normalize() else {
+            return;
+        };
         self.wake(player);
         let body = &mut self.world.bodies[player.handle()];
-        let faster = (PUSHED_M_PER_S - body.linvel().dot(direction)).clamp(0.0, PUSH_M_PER_S2 * STEP_S);
+        let faster =
+            (PUSHED_M_PER_S - body.linvel().dot(direction)).clamp(0.0, PUSH_M_PER_S2 * STEP_S);
         let change = direction * faster;
         body.set_linvel(body.linvel() + change, true);
         // A cube's inertia is a sixth of its mass and the square of its edge, about any axis.
-        let spin = Vector::new(0.0, 0.0, PUSHED_ABOVE_M).cross(change) * (6.0 / (PLAYER_EDGE_M * PLAYER_EDGE_M));
+        let spin = Vector::new(0.0, 0.0, PUSHED_ABOVE_M).cross(change)
+            * (6.0 / (PLAYER_EDGE_M * PLAYER_EDGE_M));
         body.set_angvel(body.angvel() + spin, true);
     }
 
     /// Whether a body stands on something, as of the last step's contacts.
     fn is_supported(&self, body: Body) -> bool {
         let collider = self.cube(body).collider;
-        self.world.contact_pairs_with(collider).filter(|pair| pair.has_any_active_contact()).any(|pair| {
-            // Normals point from the first collider to the second.
-            let up = if pair.collider1 == collider { -1.0 } else { 1.0 };
-            let manifolds = pair.solver_manifolds().iter();
-            manifolds
-                .filter(|manifold| !manifold.data.solver_contacts.is_empty())
-                .any(|manifold| manifold.data.normal.z * up > SUPPORT)
-        })
+        self.world
+            .contact_pairs_with(collider)
+            .filter(|pair| pair.has_any_active_contact())
+            .any(|pair| {
+                // Normals point from the first collider to the second.
+                let up = if pair.collider1 == collider {
+                    -1.0
+                } else {
+                    1.0
+                };
+                let manifolds = pair.solver_manifolds().iter();
+                manifolds
+                    .filter(|manifold| !manifold.data.solver_contacts.is_empty())
+                    .any(|manifold| manifold.data.normal.z * up > SUPPORT)
+            })
     }
 
     /// Draws cubes near, to go and turn with the player's, which is drawn as much towards them.
@@ -125,7 +146,12 @@ impl Physics {
 
     fn motion(&self, body: Body) -> (Vector, Vector, Vector, f32) {
         let body = &self.world.bodies[body.handle()];
-        (body.translation(), body.linvel(), body.angvel(), body.mass())
+        (
+            body.translation(),
+            body.linvel(),
+            body.angvel(),
+            body.mass(),
+        )
     }
 
     /// Wakes each small cube within reach and changes its velocity.
@@ -148,10 +174,16 @@ impl Physics {
         let centre = self.world.bodies[body.handle()].translation();
         let around = Aabb::from_half_extents(centre, Vector::splat(REACH_M));
         // Bounds of the last step are wide enough: they hold what a cube may move in the next one.
-        let near = self.world.intersect_aabb_conservative(around, QueryFilter::only_dynamic());
+        let near = self
+            .world
+            .intersect_aabb_conservative(around, QueryFilter::only_dynamic());
         let bodies = near
             .filter_map(|(_, collider)| collider.parent())
             .filter(|&handle| self.world.bodies[handle].translation().distance(centre) <= REACH_M);
-        found.extend(bodies.map(Body::of).filter(|&other| self.cube(other).kind == CUBE));
+        found.extend(
+            bodies
+                .map(Body::of)
+                .filter(|&other| self.cube(other).kind == CUBE),
+        );
     }
 }

@@ -1,12 +1,13 @@
 //! When a body may fall asleep.
 //!
-//! Rapier measures how still a body is by itself, but starts anew whenever a pose is written, which happens here in each step. So it is
-//! told: a body that has hardly moved for half a second is *still*, and a heap in which all are still may sleep. Rapier then puts
-//! it to sleep in its next step, at the poses that it has.
+//! Rapier measures how still a body is by itself, but starts anew whenever a pose is written, which
+//! happens here in each step. So it is told: a body that has hardly moved for half a second is
+//! *still*, and a heap in which all are still may sleep. Rapier then puts it to sleep in its next
+//! step, at the poses that it has.
 //!
-//! Invariant: nobody falls asleep who touched, in the step before, a body that moves, directly or through others: what is
-//! in the air when its support goes has time to fall.
-//! Units: grid units, steps. Cost: what is awake, and what touches it.
+//! Invariant: nobody falls asleep who touched, in the step before, a body that moves, directly or
+//! through others: what is in the air when its support goes has time to fall. Units: grid units,
+//! steps. Cost: what is awake, and what touches it.
 
 use super::{Body, Physics};
 use crate::games::cubes::FORMAT;
@@ -14,8 +15,8 @@ use crate::pose::Pose;
 
 /// Half a second.
 const STILL_STEPS: u16 = 30;
-/// What a body may wander in that time, along each axis: a millimetre. Less than what a fall begins with (2.7 mm), and more than the
-/// grid's noise.
+/// What a body may wander in that time, along each axis: a millimetre. Less than what a fall begins
+/// with (2.7 mm), and more than the grid's noise.
 const STILL_UNITS: i32 = 4;
 /// What it may turn, as the distance of two unit quaternions: a fifth of a degree.
 const STILL_TURN: f32 = 0.002;
@@ -36,12 +37,22 @@ impl Rest {
     /// Of a body that was put there: one at rest has been there for long.
     pub(super) fn new(pose: &Pose) -> Self {
         let steps = if pose.flag { STILL_STEPS } else { 0 };
-        Self { at: pose.at, turn: FORMAT.quaternion(pose), steps, restless: !pose.flag, may_sleep: pose.flag }
+        Self {
+            at: pose.at,
+            turn: FORMAT.quaternion(pose),
+            steps,
+            restless: !pose.flag,
+            may_sleep: pose.flag,
+        }
     }
 
     /// A step later it is here.
     pub(super) fn observe(&mut self, pose: &Pose) {
-        let near = self.at.iter().zip(pose.at).all(|(here, there)| (here - there).abs() <= STILL_UNITS);
+        let near = self
+            .at
+            .iter()
+            .zip(pose.at)
+            .all(|(here, there)| (here - there).abs() <= STILL_UNITS);
         let turn = FORMAT.quaternion(pose);
         if near && distance(self.turn, turn) <= STILL_TURN {
             self.steps = (self.steps + 1).min(STILL_STEPS);
@@ -109,6 +120,11 @@ impl Physics {
 
 /// Of two unit quaternions, either of which may have the other sign.
 fn distance(a: [f32; 4], b: [f32; 4]) -> f32 {
-    let apart = |sign: f32| a.iter().zip(b).map(|(a, b)| (a - sign * b) * (a - sign * b)).sum::<f32>();
+    let apart = |sign: f32| {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| (a - sign * b) * (a - sign * b))
+            .sum::<f32>()
+    };
     apart(1.0).min(apart(-1.0)).sqrt()
 }

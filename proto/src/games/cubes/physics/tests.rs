@@ -5,7 +5,10 @@ use crate::games::cubes::{CUBE, Driver, EDGE_M, PLAYER_EDGE_M, control};
 use crate::keymap::Keymap;
 use crate::pose::MotionFormat;
 
-const ARENA: Arena = Arena { width_m: 32.0, height_m: 32.0 };
+const ARENA: Arena = Arena {
+    width_m: 32.0,
+    height_m: 32.0,
+};
 const MIDDLE: [f32; 2] = [16.0, 16.0];
 
 #[test]
@@ -13,7 +16,11 @@ fn a_heap_comes_to_rest_and_stays_bit_for_bit() {
     let mut physics = heap(60);
     let steps = steps_to_rest(&mut physics, 60 * 15);
     let before = poses(&physics);
-    assert!(before.iter().all(|pose| pose.flag && pose.motion == crate::pose::Motion::default()));
+    assert!(
+        before
+            .iter()
+            .all(|pose| pose.flag && pose.motion == crate::pose::Motion::default())
+    );
     run(&mut physics, 60 * 180);
     assert_eq!(poses(&physics), before, "at rest after {steps} steps");
 }
@@ -44,14 +51,22 @@ fn what_is_simulated_is_what_is_told() {
             let at = simulated.translation();
             assert!(FORMAT.fits(&pose));
             assert_eq!(FORMAT.position(&pose), Position::new(at.x, at.y, at.z));
-            assert_eq!(FORMAT.velocities(&pose), (simulated.linvel().to_array(), simulated.angvel().to_array()));
+            assert_eq!(
+                FORMAT.velocities(&pose),
+                (simulated.linvel().to_array(), simulated.angvel().to_array())
+            );
         }
     }
 }
 
 #[test]
 fn a_push_moves_a_cube_along_its_axis_and_no_faster_than_it_may() {
-    let ways = [(control::RIGHT, 0, 1.0), (control::LEFT, 0, -1.0), (control::UP, 1, 1.0), (control::DOWN, 1, -1.0)];
+    let ways = [
+        (control::RIGHT, 0, 1.0),
+        (control::LEFT, 0, -1.0),
+        (control::UP, 1, 1.0),
+        (control::DOWN, 1, -1.0),
+    ];
     for (key, axis, sign) in ways {
         let (mut physics, player) = scene(0);
         let (mut fastest, mut turned) = (0.0_f32, 0.0_f32);
@@ -65,8 +80,14 @@ fn a_push_moves_a_cube_along_its_axis_and_no_faster_than_it_may() {
         let at = FORMAT.position(&physics.pose(player));
         let way = ([at.x, at.y][axis] - 16.0) * sign;
         let aside = [at.x, at.y][1 - axis] - 16.0;
-        assert!((3.0..9.0).contains(&way) && aside.abs() < 0.5, "{way} m ahead, {aside} m aside");
-        assert!((4.0..8.0).contains(&fastest) && turned > 3.0, "{fastest} m/s, {turned} rad/s");
+        assert!(
+            (3.0..9.0).contains(&way) && aside.abs() < 0.5,
+            "{way} m ahead, {aside} m aside"
+        );
+        assert!(
+            (4.0..8.0).contains(&fastest) && turned > 3.0,
+            "{fastest} m/s, {turned} rad/s"
+        );
     }
 }
 
@@ -78,7 +99,10 @@ fn walls_hold_who_pushes_against_them() {
         physics.step();
     }
     let at = FORMAT.position(&physics.pose(player));
-    assert!(at.x < 31.7 && at.y < 31.7 && at.x > 30.0 && at.y > 30.0, "{at:?}");
+    assert!(
+        at.x < 31.7 && at.y < 31.7 && at.x > 30.0 && at.y > 30.0,
+        "{at:?}"
+    );
 }
 
 #[test]
@@ -134,7 +158,10 @@ fn a_jump_begins_on_the_ground_and_once_for_each_press() {
 fn a_press_that_is_not_repeated_counts_once() {
     let (mut physics, player) = scene(0);
     run(&mut physics, 5);
-    let pressed = Keys { previous: Keymap(0), current: Keymap(0).with(control::JUMP, true) };
+    let pressed = Keys {
+        previous: Keymap(0),
+        current: Keymap(0).with(control::JUMP, true),
+    };
     physics.steer(player, pressed);
     physics.step();
     assert!(FORMAT.velocities(&physics.pose(player)).0[2] > 3.0);
@@ -152,7 +179,10 @@ fn what_leaned_on_something_falls_when_that_is_taken_away() {
     physics.remove(below);
     run(&mut physics, 120);
     let pose = physics.pose(above);
-    assert!(pose.flag && (FORMAT.position(&pose).z - EDGE_M / 2.0).abs() < 0.01, "{pose:?}");
+    assert!(
+        pose.flag && (FORMAT.position(&pose).z - EDGE_M / 2.0).abs() < 0.01,
+        "{pose:?}"
+    );
 }
 
 #[test]
@@ -163,7 +193,10 @@ fn what_stood_on_a_player_falls_when_that_rolls_away() {
     run(&mut physics, 60);
     assert!(physics.pose(above).flag);
     for frame in 0..240 {
-        physics.steer(player, held(if frame < 60 { &[control::RIGHT] } else { &[] }, frame));
+        physics.steer(
+            player,
+            held(if frame < 60 { &[control::RIGHT] } else { &[] }, frame),
+        );
         physics.step();
     }
     let pose = physics.pose(above);
@@ -175,10 +208,16 @@ fn a_pose_that_is_set_holds_and_is_asleep_if_it_says_so() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0], [12.0, 10.0]]);
     let told = at_rest(11.0, 11.0, EDGE_M / 2.0);
     physics.set_pose(cubes[0], &told);
-    let falling =
-        FORMAT.moving(Position::new(12.0, 12.0, 5.0), [0.0, 0.0, 0.0, 1.0], Some(([1.0, 0.0, 0.0], [0.0; 3])));
+    let falling = FORMAT.moving(
+        Position::new(12.0, 12.0, 5.0),
+        [0.0, 0.0, 0.0, 1.0],
+        Some(([1.0, 0.0, 0.0], [0.0; 3])),
+    );
     physics.set_pose(cubes[1], &falling);
-    assert_eq!((physics.pose(cubes[0]), physics.pose(cubes[1])), (told, falling));
+    assert_eq!(
+        (physics.pose(cubes[0]), physics.pose(cubes[1])),
+        (told, falling)
+    );
     run(&mut physics, 10);
     assert_eq!(physics.pose(cubes[0]), told);
     let later = physics.pose(cubes[1]);
@@ -197,8 +236,11 @@ fn a_cube_that_is_told_to_float_floats() {
 #[test]
 fn a_hit_sends_what_slept_rolling_and_it_sleeps_again() {
     let (mut physics, _, cubes) = with_cubes(&[[10.0, 10.0], [12.0, 10.0]]);
-    let thrown =
-        FORMAT.moving(Position::new(10.0, 10.0, 0.21), [0.0, 0.0, 0.0, 1.0], Some(([8.0, 0.0, 0.0], [0.0; 3])));
+    let thrown = FORMAT.moving(
+        Position::new(10.0, 10.0, 0.21),
+        [0.0, 0.0, 0.0, 1.0],
+        Some(([8.0, 0.0, 0.0], [0.0; 3])),
+    );
     physics.set_pose(cubes[0], &thrown);
     run(&mut physics, 60);
     assert!(FORMAT.position(&physics.pose(cubes[1])).x > 12.1);
@@ -215,9 +257,22 @@ fn a_place_is_free_if_nothing_is_near() {
 
 #[test]
 fn the_grid_is_fine_enough_to_stand_on() {
-    assert_eq!(FORMAT.motion, Some(MotionFormat { linear: 128, angular: 64 }));
+    assert_eq!(
+        FORMAT.motion,
+        Some(MotionFormat {
+            linear: 128,
+            angular: 64
+        })
+    );
     let mut physics = Physics::new(ARENA);
-    let cube = physics.add(CUBE, &FORMAT.moving(place(8.0, 8.0, 1.0), [0.0, 0.0, 0.0, 1.0], Some(Default::default())));
+    let cube = physics.add(
+        CUBE,
+        &FORMAT.moving(
+            place(8.0, 8.0, 1.0),
+            [0.0, 0.0, 0.0, 1.0],
+            Some(Default::default()),
+        ),
+    );
     steps_to_rest(&mut physics, 180);
     assert!((FORMAT.position(&physics.pose(cube)).z - EDGE_M / 2.0).abs() < 0.002);
 }
@@ -226,10 +281,16 @@ fn the_grid_is_fine_enough_to_stand_on() {
 fn heap(cubes: u8) -> Physics {
     let mut physics = Physics::new(ARENA);
     for number in 0..cubes {
-        let (x, y) = (f32::from(number % 3) * 0.45, f32::from(number / 3 % 2) * 0.43);
+        let (x, y) = (
+            f32::from(number % 3) * 0.45,
+            f32::from(number / 3 % 2) * 0.43,
+        );
         let height = 0.3 + 0.5 * f32::from(number / 6);
-        let pose =
-            FORMAT.moving(place(15.0 + x, 15.0 + y, height), [0.1, 0.0, 0.0, 0.994_987_4], Some(Default::default()));
+        let pose = FORMAT.moving(
+            place(15.0 + x, 15.0 + y, height),
+            [0.1, 0.0, 0.0, 0.994_987_4],
+            Some(Default::default()),
+        );
         physics.add(CUBE, &pose);
     }
     physics
@@ -246,14 +307,22 @@ fn add_field(physics: &mut Physics, columns: u16, spacing: f32) {
     let first = |middle: f32| middle - spacing * f32::from(columns - 1) / 2.0;
     for number in 0..columns * columns {
         let (column, row) = (f32::from(number % columns), f32::from(number / columns));
-        physics
-            .add(CUBE, &at_rest(first(MIDDLE[0]) + column * spacing, first(MIDDLE[1]) + row * spacing, EDGE_M / 2.0));
+        physics.add(
+            CUBE,
+            &at_rest(
+                first(MIDDLE[0]) + column * spacing,
+                first(MIDDLE[1]) + row * spacing,
+                EDGE_M / 2.0,
+            ),
+        );
     }
 }
 
 /// A player in the middle, and cubes in a row beside it.
 fn scene(cubes: u8) -> (Physics, Body) {
-    let places: Vec<_> = (0..cubes).map(|number| [17.0 + 0.5 * f32::from(number), 16.0]).collect();
+    let places: Vec<_> = (0..cubes)
+        .map(|number| [17.0 + 0.5 * f32::from(number), 16.0])
+        .collect();
     let (physics, player, _) = with_cubes(&places);
     (physics, player)
 }
@@ -261,7 +330,10 @@ fn scene(cubes: u8) -> (Physics, Body) {
 fn with_cubes(places: &[[f32; 2]]) -> (Physics, Body, Vec<Body>) {
     let mut physics = Physics::new(ARENA);
     let player = physics.add(PLAYER, &at_rest(MIDDLE[0], MIDDLE[1], PLAYER_EDGE_M / 2.0));
-    let cubes = places.iter().map(|[x, y]| physics.add(CUBE, &at_rest(*x, *y, EDGE_M / 2.0))).collect();
+    let cubes = places
+        .iter()
+        .map(|[x, y]| physics.add(CUBE, &at_rest(*x, *y, EDGE_M / 2.0)))
+        .collect();
     (physics, player, cubes)
 }
 
@@ -270,7 +342,10 @@ fn hash_of_a_game(seed: u64) -> u64 {
     let mut physics = field(10, 0.8);
     let mut players = Vec::new();
     for number in 0..2_u8 {
-        let player = physics.add(PLAYER, &at_rest(6.0 + 20.0 * f32::from(number), 6.0, PLAYER_EDGE_M / 2.0));
+        let player = physics.add(
+            PLAYER,
+            &at_rest(6.0 + 20.0 * f32::from(number), 6.0, PLAYER_EDGE_M / 2.0),
+        );
         players.push((player, Driver::new(seed, number.into()), Keys::default()));
     }
     let mut hash = 0xCBF2_9CE4_8422_2325_u64;
@@ -281,15 +356,30 @@ fn hash_of_a_game(seed: u64) -> u64 {
             physics.steer(*player, *keys);
         }
         if frame % 100 == 50 {
-            let gone = physics.bodies().nth(frame as usize % 90).expect("a hundred");
+            let gone = physics
+                .bodies()
+                .nth(frame as usize % 90)
+                .expect("a hundred");
             if physics.kind(gone) == CUBE {
                 physics.remove(gone);
             }
-            physics.add(CUBE, &FORMAT.moving(place(16.0, 16.0, 6.0), [0.0, 0.0, 0.0, 1.0], Some(Default::default())));
+            physics.add(
+                CUBE,
+                &FORMAT.moving(
+                    place(16.0, 16.0, 6.0),
+                    [0.0, 0.0, 0.0, 1.0],
+                    Some(Default::default()),
+                ),
+            );
         }
         physics.step();
         for pose in poses(&physics) {
-            for part in pose.at.map(i64::from).into_iter().chain(pose.turn.map(i64::from)) {
+            for part in pose
+                .at
+                .map(i64::from)
+                .into_iter()
+                .chain(pose.turn.map(i64::from))
+            {
                 hash = (hash ^ part as u64).wrapping_mul(0x0100_0000_01B3);
             }
         }
@@ -306,8 +396,13 @@ fn at_rest(x: f32, y: f32, z: f32) -> Pose {
 }
 
 fn held(controls: &[u8], frame: u64) -> Keys {
-    let keys = controls.iter().fold(Keymap(0), |keys, &control| keys.with(control, true));
-    Keys { previous: if frame == 0 { Keymap(0) } else { keys }, current: keys }
+    let keys = controls
+        .iter()
+        .fold(Keymap(0), |keys, &control| keys.with(control, true));
+    Keys {
+        previous: if frame == 0 { Keymap(0) } else { keys },
+        current: keys,
+    }
 }
 
 fn poses(physics: &Physics) -> Vec<Pose> {

@@ -1,7 +1,7 @@
 //! The part of a forecast that turns.
 //!
-//! A rotation since the base is foretold, as axis times angle; what is coded are the smallest three parts of the attitude
-//! that it leads to, each with what the errors of those before it say.
+//! A rotation since the base is foretold, as axis times angle; what is coded are the smallest three
+//! parts of the attitude that it leads to, each with what the errors of those before it say.
 
 use super::{AXIS, Forecast, ROUNDING};
 use crate::pose::fine::TURN_UNITS;
@@ -10,7 +10,8 @@ use crate::pose::fine::lattice;
 use crate::pose::fine::model::weigh;
 use crate::pose::fine::number::number;
 use crate::pose::fine::space::{
-    Quaternion, Vector, compose, cross, exp2, length, log2, rotation, scale, sub, support, turn_between,
+    Quaternion, Vector, compose, cross, exp2, length, log2, rotation, scale, sub, support,
+    turn_between,
 };
 use crate::wire::WireError;
 
@@ -47,7 +48,10 @@ impl Forecast<'_> {
         set(15, on_ground(past.own[0].way));
         let weights = &self.trained.turn[past.class];
         let [x, y, z] = &self.turn_features;
-        let turn = scale([weigh(weights, x), weigh(weights, y), weigh(weights, z)], 1.0 / TURN_UNITS);
+        let turn = scale(
+            [weigh(weights, x), weigh(weights, y), weigh(weights, z)],
+            1.0 / TURN_UNITS,
+        );
         self.foretold = compose(rotation(turn), past.base.turn);
     }
 
@@ -63,28 +67,49 @@ impl Forecast<'_> {
         let first = self.spread(3, &self.turn_spread);
         let largest = self.largest(usize::from(turn[0]), exp2(first) + 0.5, coder);
         turn[0] = largest as u16;
-        let sign = if self.foretold[largest] < 0.0 { -1.0 } else { 1.0 };
-        let mut others = (0..4).filter(|index| *index != largest).map(|index| self.foretold[index] * sign);
+        let sign = if self.foretold[largest] < 0.0 {
+            -1.0
+        } else {
+            1.0
+        };
+        let mut others = (0..4)
+            .filter(|index| *index != largest)
+            .map(|index| self.foretold[index] * sign);
         let small: [f32; 3] = std::array::from_fn(|_| others.next().unwrap_or(0.0));
         let rest = Rest::new(small, self.foretold[largest]);
         let before = self.turn_spread[12];
         let mut errors = [0.0; 3];
         let mut excess = 0.0;
         for part in 0..3 {
-            let log_spread = if part == 0 { first } else { self.spread(3 + part, &self.turn_spread) };
+            let log_spread = if part == 0 {
+                first
+            } else {
+                self.spread(3 + part, &self.turn_spread)
+            };
             let (spread, share) = (exp2(log_spread), rest.shares[part]);
             let middle = small[part] / step + centre + rest.shift(part, &errors);
-            let curve = self.trained.curves.of(2 + usize::from(part == 2), log_spread);
+            let curve = self
+                .trained
+                .curves
+                .of(2 + usize::from(part == 2), log_spread);
             let steps = (spread * spread * share + 0.05).sqrt() * fine;
             let value = number(coder, i32::from(turn[1 + part]), middle, steps, curve);
             let fits = u16::try_from(value).ok().filter(|value| value >> bits == 0);
-            turn[1 + part] = fits.ok_or(WireError::OutOfRange { what: "turn of a pose" })?;
+            turn[1 + part] = fits.ok_or(WireError::OutOfRange {
+                what: "turn of a pose",
+            })?;
             errors[part] = value as f32 - (small[part] / step + centre);
             let step = 1.0 / (fine * share.sqrt());
             let error = (value as f32 - middle) * step;
             if C::TAKES_NOTES {
                 let (class, features) = (self.past.class, &self.turn_spread);
-                coder.note(&Note::Spread { part: 3 + part, class, features, error, step });
+                coder.note(&Note::Spread {
+                    part: 3 + part,
+                    class,
+                    features,
+                    error,
+                    step,
+                });
             }
             excess += log2(error.abs() + ROUNDING) - log_spread;
             self.turn_spread[12] = before + excess / (part + 1) as f32;
@@ -103,13 +128,22 @@ impl Forecast<'_> {
         if C::TAKES_NOTES {
             let (class, spread) = (self.past.class, exp2(log_spread));
             for (features, outcome) in self.turn_features.iter().zip(self.turned) {
-                coder.note(&Note::Middle { table: 2, class, features, outcome, spread });
+                coder.note(&Note::Middle {
+                    table: 2,
+                    class,
+                    features,
+                    outcome,
+                    spread,
+                });
             }
         }
         self.is_turn_known = true;
         let roll = self.past.half_edge * self.past.support * (1.0 / TURN_UNITS);
         let rise = self.past.half_edge * (support(turn) - self.past.support);
-        for (axis, rolled) in [self.turned[1] * roll, -self.turned[0] * roll, rise].into_iter().enumerate() {
+        for (axis, rolled) in [self.turned[1] * roll, -self.turned[0] * roll, rise]
+            .into_iter()
+            .enumerate()
+        {
             self.place[axis][18] = rolled;
         }
     }
@@ -125,7 +159,11 @@ impl Forecast<'_> {
             let context = 16 * rank + ((margin * 6.0) as usize).min(15);
             let outcome = coder.bit(largest == pair[0], self.trained.model.largest[context]);
             if C::TAKES_NOTES {
-                coder.note(&Note::Context { table: 4, context, outcome });
+                coder.note(&Note::Context {
+                    table: 4,
+                    context,
+                    outcome,
+                });
             }
             if outcome {
                 return pair[0];
@@ -135,8 +173,9 @@ impl Forecast<'_> {
     }
 }
 
-/// How errors of the smaller parts of a quaternion hang together if the rotation's error is the same about all axes: it
-/// lies across the quaternion, so its covariance is one minus the quaternion's square.
+/// How errors of the smaller parts of a quaternion hang together if the rotation's error is the
+/// same about all axes: it lies across the quaternion, so its covariance is one minus the
+/// quaternion's square.
 struct Rest {
     small: Vector,
     /// Of the variance that is left to each part when those before it are known.
@@ -148,10 +187,22 @@ struct Rest {
 impl Rest {
     fn new(small: Vector, largest: f32) -> Self {
         let largest = largest.abs().max(0.3);
-        let [a, b, c] = [small[0] * small[0], small[1] * small[1], small[2] * small[2]];
+        let [a, b, c] = [
+            small[0] * small[0],
+            small[1] * small[1],
+            small[2] * small[2],
+        ];
         let left = [(1.0 - a).max(0.2), (1.0 - a - b).max(0.15)];
-        let shares = [left[0], left[1] / left[0], largest * largest / (largest * largest + c)];
-        Self { small, shares, left }
+        let shares = [
+            left[0],
+            left[1] / left[0],
+            largest * largest / (largest * largest + c),
+        ];
+        Self {
+            small,
+            shares,
+            left,
+        }
     }
 
     /// What the errors so far say of the next one.

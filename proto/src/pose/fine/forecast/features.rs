@@ -1,4 +1,5 @@
-//! What a forecast is made from: the numbers that the weights of the model belong to, in their order.
+//! What a forecast is made from: the numbers that the weights of the model belong to, in their
+//! order.
 
 use super::Features;
 use crate::pose::fine::model::{PLACE_FEATURES, SPREAD_FEATURES};
@@ -23,12 +24,19 @@ pub(super) fn along(direction: Vector, errors: &[f32]) -> f32 {
 /// Directions of movement and towards the reference, not quite of length 1 if short.
 pub(super) fn directions(past: &Past) -> [Vector; 2] {
     let way = scale(add(past.own[0].way, past.own[2].way), 0.5);
-    [scale(way, 1.0 / (length(way) + 4.0)), scale(past.inwards, 1.0 / (length(past.inwards) + 40.0))]
+    [
+        scale(way, 1.0 / (length(way) + 4.0)),
+        scale(past.inwards, 1.0 / (length(past.inwards) + 40.0)),
+    ]
 }
 
-/// What a coordinate is foretold from. 16 and 17 depend on the coordinates before it, 18 on the turn.
+/// What a coordinate is foretold from. 16 and 17 depend on the coordinates before it, 18 on the
+/// turn.
 pub(super) fn place_features(past: &Past, around: &Around) -> Features {
-    let pull = scale(past.inwards, 20.0 * past.age2 / (length(past.inwards) + 50.0));
+    let pull = scale(
+        past.inwards,
+        20.0 * past.age2 / (length(past.inwards) + 50.0),
+    );
     let mut all = [[0.0; PLACE_FEATURES]; 3];
     for (axis, features) in all.iter_mut().enumerate() {
         for span in 0..4 {
@@ -48,8 +56,8 @@ pub(super) fn place_features(past: &Past, around: &Around) -> Features {
     all
 }
 
-/// What a spread is foretold from: `index` 0 for the place, 1 for the turn, which is the part of movements to look at. 12
-/// depends on what is already known.
+/// What a spread is foretold from: `index` 0 for the place, 1 for the turn, which is the part of
+/// movements to look at. 12 depends on what is already known.
 pub(super) fn spread_features(
     scene: &Scene,
     past: &Past,
@@ -61,10 +69,24 @@ pub(super) fn spread_features(
     // About the logarithm of the length.
     let size = |way: Vector| 0.5 * log2(dot(way, way) + 1.0);
     let is = |yes: bool| if yes { 1.0 } else { 0.0 };
-    let own = [part(&past.own[0]), part(&past.own[1]), part(&past.own[2]), part(&past.own[3])];
-    let slip = [part(&past.slip[0]), part(&past.slip[1]), part(&past.slip[2]), part(&past.slip[3])];
+    let own = [
+        part(&past.own[0]),
+        part(&past.own[1]),
+        part(&past.own[2]),
+        part(&past.own[3]),
+    ];
+    let slip = [
+        part(&past.slip[0]),
+        part(&past.slip[1]),
+        part(&past.slip[2]),
+        part(&past.slip[3]),
+    ];
     // A place would move with the reference as a whole, a turn as the reference turns.
-    let with = part(if index == 0 { &past.rigid } else { &past.reference[0] });
+    let with = part(if index == 0 {
+        &past.rigid
+    } else {
+        &past.reference[0]
+    });
     [
         1.0,
         size(sub(slip[0], slip[1])),

@@ -32,8 +32,14 @@ fn leaders_die_at_any_time_and_the_next_one_goes_on_with_all_that_was_written() 
     // The runs get about.
     println!("{seen:?}");
     assert!(seen.deaths > 500 && seen.torn > 100, "{seen:?}");
-    assert!(seen.resumed > 500 && seen.in_rooms > 200 && seen.adopted > 100, "{seen:?}");
-    assert!(seen.beyond > 20 && seen.on_the_way > 10 && seen.closed > 50, "{seen:?}");
+    assert!(
+        seen.resumed > 500 && seen.in_rooms > 200 && seen.adopted > 100,
+        "{seen:?}"
+    );
+    assert!(
+        seen.beyond > 20 && seen.on_the_way > 10 && seen.closed > 50,
+        "{seen:?}"
+    );
 }
 
 /// The rooms that a host runs, with their incarnations, by the process's name.
@@ -96,7 +102,10 @@ impl Directory {
                 None => drop(newest.remove(&key)),
             }
         }
-        self.log = newest.iter().map(|(key, value)| (*key, Some(value.clone()))).collect();
+        self.log = newest
+            .iter()
+            .map(|(key, value)| (*key, Some(value.clone())))
+            .collect();
         newest
     }
 }
@@ -108,38 +117,69 @@ impl Storm {
         storm
     }
 
-    /// The leader is gone with what it has not written, and another one goes on; most hosts come back, and all clients do.
+    /// The leader is gone with what it has not written, and another one goes on; most hosts come
+    /// back, and all clients do.
     pub(super) fn leader_dies(&mut self) {
         let mut directory = self.directory.take().expect("a directory");
         directory.leaders += 1;
         directory.seen.deaths += 1;
-        let lost = if self.dice.chance(40) { self.dice.below(LOST).min(directory.log.len() as u64) } else { 0 };
+        let lost = if self.dice.chance(40) {
+            self.dice.below(LOST).min(directory.log.len() as u64)
+        } else {
+            0
+        };
         directory.seen.torn += u64::from(lost > 0);
         directory.log.truncate(directory.log.len() - lost as usize);
 
-        let clients: Vec<_> =
-            std::mem::take(&mut self.open).into_values().filter(|known| known.player.is_some()).collect();
+        let clients: Vec<_> = std::mem::take(&mut self.open)
+            .into_values()
+            .filter(|known| known.player.is_some())
+            .collect();
         let hosts: Vec<_> = std::mem::take(&mut self.hosts).into_values().collect();
         self.waiting.clear();
         self.opening.clear();
         self.gates.clear();
-        // Which of them must find their rooms again: all that was written, and whose hosts come back.
+        // Which of them must find their rooms again: all that was written, and whose hosts come
+        // back.
         let mut settled: BTreeMap<u64, u64> = BTreeMap::new();
         for room in self.lobby.rooms.iter().filter(|room| room.zone.is_none()) {
             let stays = room.phase == Phase::Waiting || matches!(room.phase, Phase::Running { .. });
-            settled.extend(room.seats.players().filter(|_| stays).map(|player| (player.0, room.id.0)));
+            settled.extend(
+                room.seats
+                    .players()
+                    .filter(|_| stays)
+                    .map(|player| (player.0, room.id.0)),
+            );
         }
         let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
-        directory.seen.beyond +=
-            worlds.map(|room| room.world.record().map_or(0, |world| world.places.len() as u64)).sum::<u64>();
+        directory.seen.beyond += worlds
+            .map(|room| {
+                room.world
+                    .record()
+                    .map_or(0, |world| world.places.len() as u64)
+            })
+            .sum::<u64>();
         let worlds = self.lobby.rooms.iter().filter(|room| room.zone.is_none());
-        directory.seen.on_the_way +=
-            worlds.map(|room| room.world.record().map_or(0, |world| world.transfers.len() as u64)).sum::<u64>();
-        let moving = self.lobby.rooms.iter().any(|room| matches!(room.phase, Phase::Moving { .. }));
+        directory.seen.on_the_way += worlds
+            .map(|room| {
+                room.world
+                    .record()
+                    .map_or(0, |world| world.transfers.len() as u64)
+            })
+            .sum::<u64>();
+        let moving = self
+            .lobby
+            .rooms
+            .iter()
+            .any(|room| matches!(room.phase, Phase::Moving { .. }));
 
         let records = directory.compact();
         self.lobby = Self::lobby(directory.leaders << 32 | self.conns, true);
-        self.lobby.restore(self.now, records.iter().map(|(key, value)| (*key, &value[..])), PATIENCE);
+        self.lobby.restore(
+            self.now,
+            records.iter().map(|(key, value)| (*key, &value[..])),
+            PATIENCE,
+        );
         self.host_count = self.host_count.max(self.lobby.last_host().0);
         self.directory = Some(directory);
         self.lobby.handle_timeout(self.now);
@@ -163,16 +203,26 @@ impl Storm {
             self.lobby.handle_connect(self.now, conn, address.into());
             self.request(conn, hello("back", &known.token));
             self.carry();
-            let (Some(again), Some(player)) = (self.open.get(&conn), known.player) else { continue };
+            let (Some(again), Some(player)) = (self.open.get(&conn), known.player) else {
+                continue;
+            };
             let seen = &mut self.directory.as_mut().expect("a directory").seen;
             if again.player == Some(player) {
                 seen.resumed += 1;
                 seen.in_rooms += u64::from(again.room.is_some());
             }
             if everybody_back {
-                assert_eq!(again.player, Some(player), "a session that was written goes on");
+                assert_eq!(
+                    again.player,
+                    Some(player),
+                    "a session that was written goes on"
+                );
                 let room = settled.get(&player).copied();
-                assert!(room.is_none() || again.room == room, "{player} was in {room:?}, and is in {:?}", again.room);
+                assert!(
+                    room.is_none() || again.room == room,
+                    "{player} was in {room:?}, and is in {:?}",
+                    again.room
+                );
             }
         }
     }
@@ -183,8 +233,16 @@ impl Storm {
         for (host, rooms) in &self.hosts {
             for (&room, &incarnation) in &rooms.runs {
                 assert_eq!(owners.insert(room, *host), None, "room {room} runs twice");
-                let known = self.lobby.rooms.get(RoomId(room)).expect("a host closes what nobody knows");
-                assert_eq!((known.hosted_by(), known.incarnation), (Some(*host), incarnation), "room {room}");
+                let known = self
+                    .lobby
+                    .rooms
+                    .get(RoomId(room))
+                    .expect("a host closes what nobody knows");
+                assert_eq!(
+                    (known.hosted_by(), known.incarnation),
+                    (Some(*host), incarnation),
+                    "room {room}"
+                );
             }
         }
     }
@@ -195,18 +253,28 @@ impl Storm {
         let host = HostId(self.host_count);
         let again = |directory: &mut Directory| directory.away.pop();
         let known = known.or_else(|| self.directory.as_mut().and_then(again));
-        let rooms = known.unwrap_or_else(|| Rooms { instance: host.0, runs: BTreeMap::new() });
+        let rooms = known.unwrap_or_else(|| Rooms {
+            instance: host.0,
+            runs: BTreeMap::new(),
+        });
         let lasts = self.directory.is_some();
         if lasts {
             self.lobby.handle_host_start(self.now, host, Origin::Remote);
         }
-        let here = rooms.runs.iter().map(|(&room, &incarnation)| RoomHere { room, incarnation });
+        let here = rooms
+            .runs
+            .iter()
+            .map(|(&room, &incarnation)| RoomHere { room, incarnation });
         let ready = HostReady {
             version: ambit_proto::host::VERSION,
             address: format!("127.0.0.1:{}", 8_000 + rooms.instance),
             certificate_sha256: vec![0; 32],
             capacity: 2,
-            instance: if lasts { u128::from(rooms.instance).to_be_bytes().to_vec() } else { Vec::new() },
+            instance: if lasts {
+                u128::from(rooms.instance).to_be_bytes().to_vec()
+            } else {
+                Vec::new()
+            },
             rooms: here.collect(),
             build: ["blue", "green"][rooms.instance as usize % 2].into(),
             ..HostReady::default()
@@ -215,8 +283,13 @@ impl Storm {
         self.hosts.insert(host, rooms);
         self.host_says(host, host_to_world::Body::Ready(ready));
         self.carry();
-        let Some(directory) = &mut self.directory else { return };
-        let after = self.hosts.get(&host).map_or(0, |rooms| rooms.runs.len() as u64);
+        let Some(directory) = &mut self.directory else {
+            return;
+        };
+        let after = self
+            .hosts
+            .get(&host)
+            .map_or(0, |rooms| rooms.runs.len() as u64);
         directory.seen.adopted += after;
         directory.seen.closed += before - after;
     }
@@ -224,10 +297,16 @@ impl Storm {
     /// A host that the lobby hears no more; it lives, and may dial again.
     pub(super) fn forsake(&mut self, host: HostId) {
         // One that has not come back has no link.
-        let Some(rooms) = self.hosts.remove(&host) else { return };
+        let Some(rooms) = self.hosts.remove(&host) else {
+            return;
+        };
         self.opening.retain(|(at, _)| *at != host);
         self.gates.retain(|(at, _)| *at != host);
-        self.directory.as_mut().expect("only hosts that last have to be heard").away.push(rooms);
+        self.directory
+            .as_mut()
+            .expect("only hosts that last have to be heard")
+            .away
+            .push(rooms);
     }
 
     /// Most hosts are heard in time.
@@ -247,10 +326,17 @@ impl Storm {
     pub(super) fn note_order(&mut self, host: HostId, order: &world_to_host::Body) {
         match order {
             world_to_host::Body::OpenRoom(open) => {
-                self.opening.push((host, RoomHere { room: open.room, incarnation: open.incarnation }));
+                self.opening.push((
+                    host,
+                    RoomHere {
+                        room: open.room,
+                        incarnation: open.incarnation,
+                    },
+                ));
             }
             world_to_host::Body::CloseRoom(close) => {
-                self.opening.retain(|(at, here)| (*at, here.room) != (host, close.room));
+                self.opening
+                    .retain(|(at, here)| (*at, here.room) != (host, close.room));
                 if let Some(rooms) = self.hosts.get_mut(&host) {
                     rooms.runs.remove(&close.room);
                 }
@@ -261,11 +347,16 @@ impl Storm {
 
     /// What a host says of its rooms is so.
     pub(super) fn note_word(&mut self, host: HostId, word: &host_to_world::Body) {
-        let Some(rooms) = self.hosts.get_mut(&host) else { return };
+        let Some(rooms) = self.hosts.get_mut(&host) else {
+            return;
+        };
         match word {
             host_to_world::Body::RoomOpened(opened) => {
-                let ordered = |(at, here): &(HostId, RoomHere)| (*at, here.room) == (host, opened.room);
-                let Some(index) = self.opening.iter().position(ordered) else { return };
+                let ordered =
+                    |(at, here): &(HostId, RoomHere)| (*at, here.room) == (host, opened.room);
+                let Some(index) = self.opening.iter().position(ordered) else {
+                    return;
+                };
                 let (_, here) = self.opening.remove(index);
                 if opened.error.is_none() {
                     rooms.runs.insert(here.room, here.incarnation);

@@ -20,9 +20,15 @@ fn who_is_beyond_a_gate_is_there_for_the_next_leader_too() {
     let (ann, bob) = (second.resume(&ann), second.resume(&bob));
     let [_, there] = both_back(&mut second, world, map);
     let after = second.ticket_of(&ann);
-    assert_eq!((after.map, &after.address, after.incarnation), (1, &before.address, before.incarnation));
+    assert_eq!(
+        (after.map, &after.address, after.incarnation),
+        (1, &before.address, before.incarnation)
+    );
     assert_eq!(second.ticket_of(&bob).map, 0);
-    assert_eq!((second.members(&ann).as_str(), second.listed(&ann).len()), ("ann* bob", 1));
+    assert_eq!(
+        (second.members(&ann).as_str(), second.listed(&ann).len()),
+        ("ann* bob", 1)
+    );
     // Nothing was kept of that map since, so it goes with its host, and the world goes on.
     second.lose_host(there, "killed");
     assert_eq!(second.left(&ann).0, ErrorCode::HostDied);
@@ -38,9 +44,19 @@ fn who_was_told_to_leave_is_told_again_by_the_next_leader_and_arrives() {
     let mut second = first.succeed(seconds(5));
     let ann = second.resume(&ann);
     let [here, there] = both_back(&mut second, world, map);
-    assert_eq!(of_gates(&mut second, here), order::Body::LetGo(LetGo { room: world, player: ann.id, number: 1 }));
+    assert_eq!(
+        of_gates(&mut second, here),
+        order::Body::LetGo(LetGo {
+            room: world,
+            player: ann.id,
+            number: 1
+        })
+    );
     second.departed(here, world, &ann, 1, b"7 apples");
-    assert_eq!(of_gates(&mut second, there), order::Body::Admit(admit(map, &ann, 1, b"7 apples")));
+    assert_eq!(
+        of_gates(&mut second, there),
+        order::Body::Admit(admit(map, &ann, 1, b"7 apples"))
+    );
     second.arrived(there, map, &ann, 1);
     assert_eq!(second.ticket_of(&ann).map, 1);
 }
@@ -55,7 +71,10 @@ fn what_an_avatar_carries_outlives_the_leader_that_held_it() {
     let mut second = first.succeed(seconds(5));
     let ann = second.resume(&ann);
     let [_, there] = both_back(&mut second, world, map);
-    assert_eq!(of_gates(&mut second, there), order::Body::Admit(admit(map, &ann, 1, b"7 apples")));
+    assert_eq!(
+        of_gates(&mut second, there),
+        order::Body::Admit(admit(map, &ann, 1, b"7 apples"))
+    );
     second.arrived(there, map, &ann, 1);
     assert_eq!(second.ticket_of(&ann).map, 1);
 }
@@ -74,7 +93,13 @@ fn who_is_on_the_way_to_a_host_that_does_not_come_back_turns_round() {
     second.pass(seconds(4));
     second.host_says(here, host_to_world::Body::Beat(Beat::default()));
     second.pass(seconds(2));
-    let order::Body::Admit(Admit { room, number, carried, .. }) = of_gates(&mut second, here) else {
+    let order::Body::Admit(Admit {
+        room,
+        number,
+        carried,
+        ..
+    }) = of_gates(&mut second, here)
+    else {
         panic!("it is to be admitted where it set out")
     };
     assert_eq!((room, &carried[..]), (world, &b"7 apples"[..]));
@@ -88,7 +113,15 @@ fn scene() -> (Scene, [HostId; 2], Client, u64) {
     let mut scene = Scene::recorded();
     let hosts = [scene.lasting_host(1, 1, &[]), scene.lasting_host(2, 2, &[])];
     let ann = scene.enter("ann");
-    let world = scene.create(&ann, world::CreateRoom { capacity: 8, ..room("den") }).id;
+    let world = scene
+        .create(
+            &ann,
+            world::CreateRoom {
+                capacity: 8,
+                ..room("den")
+            },
+        )
+        .id;
     scene.send(ann.conn, super::super::scene::start());
     scene.opened(hosts[0], world, None);
     (scene, hosts, ann, world)
@@ -104,14 +137,20 @@ fn beyond(scene: &mut Scene, hosts: [HostId; 2], client: &Client, world: u64) ->
 
 /// The hosts dial the next leader.
 fn both_back(scene: &mut Scene, world: u64, map: u64) -> [HostId; 2] {
-    [scene.lasting_host(20_000, 1, &[(world, 1)]), scene.lasting_host(20_001, 2, &[(map, 1)])]
+    [
+        scene.lasting_host(20_000, 1, &[(world, 1)]),
+        scene.lasting_host(20_001, 2, &[(map, 1)]),
+    ]
 }
 
 /// The first order about gates for that host.
 fn of_gates(scene: &mut Scene, wanted: HostId) -> order::Body {
     let orders = scene.orders();
     let is_it = |body: &order::Body| matches!(body, order::Body::LetGo(_) | order::Body::Admit(_));
-    let found = orders.iter().find(|(host, body)| *host == wanted && is_it(body)).cloned();
+    let found = orders
+        .iter()
+        .find(|(host, body)| *host == wanted && is_it(body))
+        .cloned();
     scene.put_back(orders);
     found.expect("an order about gates").1
 }
