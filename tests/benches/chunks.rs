@@ -280,7 +280,7 @@ fn send_over_link(rate: u32, line_rate: Option<u64>, loss: f32, seed: u64, with_
                     0
                 };
                 link.write_datagram(now, &mut bytes, |writer, _| {
-                    write_game(now, body_bytes, writer)
+                    write_game(now, body_bytes, writer);
                 });
                 run.game_sent.extend(has_body.then(|| now.since(start)));
                 has_body = false;

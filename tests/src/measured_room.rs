@@ -215,7 +215,7 @@ pub fn run_under_loss(seed: u64, loss: f32, seconds: u64) -> LossReport {
                 .guest(guest)
                 .sent_to
                 .as_ref()
-                .expect("the traffic is recorded")
+                .expect("recorded")
         })
         .collect();
     LossReport {

@@ -170,7 +170,7 @@ fn print_wide(quick: bool) {
                     .guest(guest)
                     .sent_to
                     .as_ref()
-                    .expect("the traffic is recorded"),
+                    .expect("recorded"),
             ) / seconds;
             println!(
                 "  - client {guest}: {around:?}, {:.1} kB/s",

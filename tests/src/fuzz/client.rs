@@ -140,7 +140,7 @@ impl Scene {
         let mut datagram = Vec::new();
         self.host
             .write_datagram(self.now, &mut datagram, |writer, _| {
-                writer.append(bytes, bits)
+                writer.append(bytes, bits);
             });
         self.client.handle_datagram(self.now, &datagram);
     }
@@ -173,10 +173,10 @@ impl Scene {
         while let Some(event) = self.client.poll_event() {
             match event {
                 ViewEvent::ObjectEntered(enter) => {
-                    assert!(self.entered.insert(enter.id), "{} entered twice", enter.id)
+                    assert!(self.entered.insert(enter.id), "{} entered twice", enter.id);
                 }
                 ViewEvent::Leave { id, .. } => {
-                    assert!(self.entered.remove(&id), "{id} left without having entered")
+                    assert!(self.entered.remove(&id), "{id} left without having entered");
                 }
                 _ => {}
             }

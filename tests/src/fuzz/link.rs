@@ -120,7 +120,7 @@ impl Pair {
         let seq = self
             .link
             .write_datagram(self.now, &mut datagram, |writer, _| {
-                writer.append(&[0x5a; 1_200], bits)
+                writer.append(&[0x5a; 1_200], bits);
             });
         assert!(datagram.len() <= MAX_DATAGRAM, "{} bytes", datagram.len());
         assert_eq!(seq, Seq(self.written as u16));
@@ -143,7 +143,7 @@ impl Pair {
         let mut datagram = Vec::new();
         self.link
             .write_datagram_without_ack_request(self.now, &mut datagram, |writer, _| {
-                writer.append(&[7], 8)
+                writer.append(&[7], 8);
             });
         self.written += 1;
         self.deliver_to_peer(&datagram);

@@ -162,10 +162,10 @@ impl Scene {
         while let Some(output) = self.lobby.poll_output() {
             match output {
                 LobbyAction::Send { conn, .. } => {
-                    assert!(self.open.contains(&conn), "{conn:?} is closed")
+                    assert!(self.open.contains(&conn), "{conn:?} is closed");
                 }
                 LobbyAction::Broadcast { conns, .. } => {
-                    assert!(conns.iter().all(|conn| self.open.contains(conn)))
+                    assert!(conns.iter().all(|conn| self.open.contains(conn)));
                 }
                 LobbyAction::Close { conn, .. } => {
                     if self.open.remove(&conn) {
@@ -184,7 +184,7 @@ impl Scene {
                     }
                 }
                 LobbyAction::DisconnectHost { host } => {
-                    self.lobby.handle_host_lost(self.now, host, "given up")
+                    self.lobby.handle_host_lost(self.now, host, "given up");
                 }
                 LobbyAction::Host { .. }
                 | LobbyAction::SaveCondemned { .. }

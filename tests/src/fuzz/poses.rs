@@ -170,7 +170,7 @@ fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
         let baseline = baseline.map(|entry| (entry.stamp, &entry.pose));
         match level {
             Level::Shared => {
-                writer.shared(slot, mode, &code(format, baseline, stamp(number), &pose))
+                writer.shared(slot, mode, &code(format, baseline, stamp(number), &pose));
             }
             Level::Fine => writer.fine(slot, mode, format, &history, stamp(number), &pose),
         }

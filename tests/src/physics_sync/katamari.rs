@@ -106,7 +106,7 @@ pub fn run(
         .guest_mut(0)
         .sent_to
         .take()
-        .expect("the traffic is recorded");
+        .expect("recorded");
     let simulation = players.system.guest(0).client.stats().simulation;
     // Whether a sample is in play also depends on what moves up to half a second later.
     for _ in 0..FRAME_HZ {

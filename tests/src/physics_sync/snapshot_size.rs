@@ -175,7 +175,8 @@ impl SnapshotCoder {
                     match header.acked.filter(|_| mode == Mode::DatagramWindow) {
                         Some(acked) => known.history(&acked, &mut history),
                         None => {
-                            history.extend(baseline.map(|baseline| (baseline.stamp, baseline.pose)))
+                            history
+                                .extend(baseline.map(|baseline| (baseline.stamp, baseline.pose)));
                         }
                     }
                     writer.fine(slot, mode, &self.format, &history, stamp, pose);

@@ -41,7 +41,7 @@ fn every_file_in_deploy_can_be_parsed() {
             ),
             "deploy/Dockerfile" | "Dockerfile" => assert!(!stages().is_empty()),
             "md" | "dockerignore" | "gitignore" | "make-secrets" => {
-                assert!(!read(&name).is_empty())
+                assert!(!read(&name).is_empty());
             }
             _ => panic!("deploy/{name} is of a kind that no test looks at"),
         }
@@ -359,6 +359,10 @@ fn ports_and_addresses_agree_among_the_files() {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "a list of checks on the same documents"
+)]
 fn ports_and_names_agree_among_the_manifests() {
     let names = files()
         .into_iter()

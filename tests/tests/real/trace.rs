@@ -102,7 +102,7 @@ impl Trace {
             };
             match line["ev"].as_str() {
                 Some("join") => {
-                    drop(names.insert(id, line["name"].as_str().context("a name")?.to_owned()))
+                    drop(names.insert(id, line["name"].as_str().context("a name")?.to_owned()));
                 }
                 Some("spawn" | "move") => {
                     let metres = |key: &str| line[key].as_f64().context("a coordinate");
@@ -118,7 +118,7 @@ impl Trace {
                         .or_default()
                         .last_mut()
                         .context("it was hidden")?
-                        .1 = t
+                        .1 = t;
                 }
                 _ => {}
             }

@@ -29,12 +29,7 @@ fn nine_hundred_cubes_stay_within_budget_and_every_age_is_bounded() {
         |_, _, _| false,
     );
     for guest in 0..2 {
-        let sent = room
-            .system
-            .guest(guest)
-            .sent_to
-            .as_ref()
-            .expect("the traffic is recorded");
+        let sent = room.system.guest(guest).sent_to.as_ref().expect("recorded");
         let (most, all) = (wire::most_in_a_second(sent), wire::bytes(sent));
         println!(
             "guest {guest}: {} bytes in the fullest second, {} on average",

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ambit_client_core::client::config::ClientConfig;
+use ambit_client_core::client::stats::{AgeByClass, Distribution};
 use ambit_proto::impair::Impairment;
 use ambit_tests::crowd_game::{TARGET_OFFSET, TEAM_SIZE};
 use ambit_tests::measured_room::{MeasuredRoom, test_registry};
@@ -62,7 +63,7 @@ fn six_hundred_in_one_spot_all_stay_and_team_and_targets_stay_fresh() {
             .map(|viewer| (viewer.avatar, viewer.player.0))
             .collect()
     };
-    let places: std::collections::BTreeMap<u64, usize> = players
+    let positions: std::collections::BTreeMap<u64, usize> = players
         .values()
         .copied()
         .collect::<std::collections::BTreeSet<_>>()
@@ -75,7 +76,7 @@ fn six_hundred_in_one_spot_all_stay_and_team_and_targets_stay_fresh() {
         UNITS,
         |_, viewer, object| {
             let (one, other) = (players[&viewer], players[&object]);
-            let apart = places[&one].abs_diff(places[&other]);
+            let apart = positions[&one].abs_diff(positions[&other]);
             (one / TEAM_SIZE) as u8 == (other / TEAM_SIZE) as u8
                 || apart == TARGET_OFFSET
                 || apart == AVATARS - TARGET_OFFSET
@@ -92,14 +93,19 @@ fn six_hundred_in_one_spot_all_stay_and_team_and_targets_stay_fresh() {
                 .guest(guest)
                 .sent_to
                 .as_ref()
-                .expect("the traffic is recorded"),
+                .expect("recorded"),
         );
         assert!(
             most <= BUDGET_BYTES,
             "guest {guest}: {most} bytes within a second"
         );
     }
-    let of = |ages: &ambit_client_core::client::stats::Distribution| {
+    check_ages(&ages.shown);
+}
+
+/// Engaged objects are fresh, and the others degrade in order.
+fn check_ages(ages: &AgeByClass) {
+    let of = |ages: &Distribution| {
         (
             ages.quantile_ms(0.5).unwrap_or(0),
             ages.quantile_ms(0.99).unwrap_or(0),
@@ -108,24 +114,23 @@ fn six_hundred_in_one_spot_all_stay_and_team_and_targets_stay_fresh() {
     };
     println!(
         "age ms p50, p99, max: engaged {:?}, near {:?}, far {:?}",
-        of(&ages.shown.engaged),
-        of(&ages.shown.near),
-        of(&ages.shown.far)
+        of(&ages.engaged),
+        of(&ages.near),
+        of(&ages.far)
     );
-    assert!(ages.shown.engaged.count() > 1_000 && ages.shown.far.count() > 1_000);
+    assert!(ages.engaged.count() > 1_000 && ages.far.count() > 1_000);
     assert!(
-        of(&ages.shown.engaged).1 < 100,
+        of(&ages.engaged).1 < 100,
         "engaged objects are too old: {:?}",
-        of(&ages.shown.engaged)
+        of(&ages.engaged)
     );
     assert!(
-        of(&ages.shown.engaged).1 < of(&ages.shown.near).1
-            && of(&ages.shown.near).1 < of(&ages.shown.far).1,
-        "in order"
+        of(&ages.engaged).1 < of(&ages.near).1 && of(&ages.near).1 < of(&ages.far).1,
+        "ages are not in the order of the classes"
     );
     assert!(
-        of(&ages.shown.far).2 < 10_000,
+        of(&ages.far).2 < 10_000,
         "far objects are still updated: {:?}",
-        of(&ages.shown.far)
+        of(&ages.far)
     );
 }

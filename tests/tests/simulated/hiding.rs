@@ -156,11 +156,7 @@ fn run(seed: u64, secret: HiddenAction) -> Run {
     let was_seen_after = is_seen(&system, room);
     let ended_at = avatar_position(&system, room, 0);
     let mut sent = |guest: usize| -> Vec<(u64, bytes::Bytes)> {
-        let sent = system
-            .guest_mut(guest)
-            .sent_to
-            .take()
-            .expect("the traffic is recorded");
+        let sent = system.guest_mut(guest).sent_to.take().expect("recorded");
         sent.into_iter()
             .map(|(at, bytes)| (at.micros(), bytes))
             .collect()

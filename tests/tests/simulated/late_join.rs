@@ -99,7 +99,7 @@ fn a_late_join_changes_no_byte_sent_to_the_others() {
                     .guest_mut(guest)
                     .sent_to
                     .take()
-                    .expect("the traffic is recorded")
+                    .expect("recorded")
             })
             .collect()
     };
