@@ -131,7 +131,7 @@ fn a_world_server_that_waits_for_nats_obeys_sigterm() -> Result<()> {
         .stderr(Stdio::piped());
     let mut server = command.spawn()?;
     let mut log = OutputLines::read_from(server.stderr.take().context("piped")?);
-    log.find("its complaint", |line| {
+    log.find("the error", |line| {
         line.contains("the directory can't be read").then_some(())
     })?;
     server_signal(server.id(), "TERM")?;

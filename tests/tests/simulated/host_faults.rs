@@ -57,7 +57,7 @@ fn host_faults_lose_no_confirmed_command_and_execute_none_twice() {
         let outcome = run.unwrap_or_else(|_| {
             panic!(
                 "seed {seed}; to run it alone: \
-             AMBIT_SOAK_SEED={seed} cargo test -p ambit-tests --test simulated host_faults"
+                 AMBIT_SOAK_SEED={seed} cargo test -p ambit-tests --test simulated host_faults"
             )
         });
         all.add(&outcome);

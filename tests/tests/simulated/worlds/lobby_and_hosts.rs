@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Header;
-use ambit_game_server::room::{Accepted, Input, Output as Said, Room};
+use ambit_game_server::room::{Accepted, Input, Output as RoomOutput, Room};
 use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::host::{
@@ -407,7 +407,7 @@ fn tick_room(id: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<Host
     let room = id.0;
     for output in outputs {
         let body = match output {
-            Said::AtGate {
+            RoomOutput::AtGate {
                 player,
                 map,
                 at,
@@ -424,7 +424,7 @@ fn tick_room(id: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<Host
                     from_y,
                 })
             }
-            Said::Departed {
+            RoomOutput::Departed {
                 player,
                 number,
                 carried,
@@ -434,12 +434,12 @@ fn tick_room(id: RoomId, running: &mut RunningRoom, to_lobby: &mut VecDeque<Host
                 number,
                 carried,
             }),
-            Said::Arrived { player, number } => host_to_world::Body::Arrived(Arrived {
+            RoomOutput::Arrived { player, number } => host_to_world::Body::Arrived(Arrived {
                 room,
                 player: player.0,
                 number,
             }),
-            Said::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
+            RoomOutput::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
             _ => continue,
         };
         to_lobby.push_back(HostMessage::Lobby(Box::new(body)));
