@@ -8,7 +8,7 @@
 //! cell crossings). A tick is the part of it in the network half of a room: pass the objects that
 //! changed cell and the viewers whose home cell moved to `Interest`, and drain its changes. Walking
 //! is not measured. The cost of a crossing is the tick's over the number of walkers that changed
-//! cells, so it includes its share of home cell moves and of all `Enter`s and `Leave`s. Machine:
+//! cells, so it includes its share of home cell moves and of all enters and leaves. Machine:
 //! any; the ratio matters.
 //!
 //! Run with `cargo bench -p ambit-game-server --bench interest`. It prints a table of medians,

@@ -84,7 +84,7 @@
 //! use ambit_proto::codes::ErrorCode;
 //! use ambit_proto::ids::{ObjectId, PlayerId};
 //! use ambit_proto::message::Action;
-//! use ambit_proto::schema::{Codec, Component, ComponentSpec, Kind, Schema};
+//! use ambit_proto::schema::{Codec, Component, ComponentSpec, ObjectKind, Schema};
 //! use ambit_proto::space::Position;
 //!
 //! const WALKER: u8 = 0;
@@ -103,12 +103,16 @@
 //!         Schema {
 //!             game: "stones".into(),
 //!             kinds: vec![
-//!                 Kind {
+//!                 ObjectKind {
 //!                     name: "walker".into(),
 //!                     components: vec![path(), stones],
-//!                     ..Kind::default()
+//!                     ..ObjectKind::default()
 //!                 },
-//!                 Kind { name: "stone".into(), components: vec![path()], ..Kind::default() },
+//!                 ObjectKind {
+//!                     name: "stone".into(),
+//!                     components: vec![path()],
+//!                     ..ObjectKind::default()
+//!                 },
 //!             ],
 //!             ..Schema::default()
 //!         }
@@ -273,10 +277,10 @@ pub trait Game: Send {
         Vec::new()
     }
 
-    /// The state that a player in a gate takes to the other map, at most `host::MAX_CARRIED_BYTES`.
-    /// `None` if the player must stay for now, for example because it is dead. `leave` follows at
-    /// once. Each map has its own time: save how long something still lasts, not when it ends.
-    /// `saved::of` encodes any type that serde can serialize.
+    /// The state that a player in a gate takes to the other map, at most
+    /// `host::MAX_TRANSFER_STATE_BYTES`. `None` if the player must stay for now, for example because
+    /// it is dead. `leave` follows at once. Each map has its own time: save how long something still
+    /// lasts, not when it ends. `saved::of` encodes any type that serde can serialize.
     fn carry(&self, world: &World, player: PlayerId) -> Option<Vec<u8>> {
         let _ = (world, player);
         Some(Vec::new())
