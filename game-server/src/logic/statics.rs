@@ -39,6 +39,7 @@ pub struct Statics {
 /// An axis-aligned box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Obstacle {
+    /// The centre of the box.
     pub centre: Position,
     /// Half its extent along x, y and z.
     pub half: [f32; 3],
