@@ -193,7 +193,7 @@ impl BenchRoom {
         }
         let time = thread_cpu_time(|| {
             self.room
-                .tick(self.now, &mut self.inputs, &mut self.outputs)
+                .tick(self.now, &mut self.inputs, &mut self.outputs);
         });
         let datagrams = self.outputs.drain(..).filter_map(|output| match output {
             Output::Datagram { client, bytes } => Some((client, bytes)),

@@ -157,19 +157,19 @@ impl SidecarTask {
                 self.sidecar.port()
             ),
             ReportEvent::SidecarFound => {
-                tracing::info!("Agones' sidecar is there; reporting continues")
+                tracing::info!("Agones' sidecar is there; reporting continues");
             }
             ReportEvent::CallFailed(kind, why) => {
                 tracing::warn!(
                     "Agones does not take {kind}; this host retries: {why}{}",
                     advice(kind)
-                )
+                );
             }
             ReportEvent::CallSucceeded(CallKind::Ready) => {
-                tracing::info!("Agones knows that this server is ready")
+                tracing::info!("Agones knows that this server is ready");
             }
             ReportEvent::CallSucceeded(CallKind::Shutdown) => {
-                tracing::info!("Agones knows that this server ends")
+                tracing::info!("Agones knows that this server ends");
             }
             ReportEvent::CallSucceeded(kind) => tracing::info!("Agones takes {kind}"),
         }

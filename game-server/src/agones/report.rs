@@ -296,12 +296,12 @@ impl AgonesReporter {
                     CallError::Unreachable(_)
                         if std::mem::replace(&mut self.is_sidecar_missing, true) => {}
                     CallError::Unreachable(why) => {
-                        self.events.push_back(ReportEvent::SidecarMissing(why))
+                        self.events.push_back(ReportEvent::SidecarMissing(why));
                     }
                     CallError::Refused(_)
                         if std::mem::replace(&mut self.schedule_mut(kind).is_failing, true) => {}
                     CallError::Refused(why) => {
-                        self.events.push_back(ReportEvent::CallFailed(kind, why))
+                        self.events.push_back(ReportEvent::CallFailed(kind, why));
                     }
                 }
             }

@@ -295,7 +295,7 @@ mod tests {
                     );
                 }
                 (Some(exact), None) => {
-                    assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}")
+                    assert!(distance(exact) < REACH + 1e-3, "case {case}: {exact}");
                 }
                 (None, stepped) => assert_eq!(stepped, None, "case {case}"),
             }
