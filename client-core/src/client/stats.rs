@@ -136,11 +136,11 @@ pub enum AgeClass {
 /// datagram: silence about them means that nothing has changed.
 #[derive(Clone, Debug, Default)]
 pub struct AgeByClass {
-    /// See [`AgeClass::Engaged`].
+    /// Of engaged objects.
     pub engaged: Distribution,
-    /// See [`AgeClass::Near`].
+    /// Of near objects.
     pub near: Distribution,
-    /// See [`AgeClass::Far`].
+    /// Of far objects.
     pub far: Distribution,
 }
 

@@ -286,12 +286,12 @@ fn a_subscription_is_renewed_after_a_reconnect() {
 fn a_lost_seat_is_reported_with_its_reason() {
     // Whether the session was resumed, how long the connection was broken, and the message.
     for (resumed, broken_ms, sent) in [
-        (true, 200, "the seat was given up"),
+        (true, 200, "the server gave the seat away"),
         (false, 200, "the server was restarted"),
         (
             false,
             31_000,
-            "the session ran out while the connection was broken, or the server was restarted",
+            "the session expired while the connection was broken, or the server was restarted",
         ),
     ] {
         let mut scene = Scene::welcomed();
