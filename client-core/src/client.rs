@@ -473,7 +473,7 @@ impl<F: ViewFactory> Client<F> {
             }
             GameOutput::Send(message) => self.outputs.push_back(ClientOutput::Game(message)),
             GameOutput::Datagram(datagram) => {
-                self.outputs.push_back(ClientOutput::Datagram(datagram))
+                self.outputs.push_back(ClientOutput::Datagram(datagram));
             }
             GameOutput::Close => self.outputs.push_back(ClientOutput::CloseGame),
             GameOutput::View(event) => self.push_event(event),

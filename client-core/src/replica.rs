@@ -237,7 +237,7 @@ impl<V> Replica<V> {
                 };
                 self.handle_enter(
                     RecordContext {
-                        datagram: datagram,
+                        datagram,
                         at: *at,
                     },
                     header,
@@ -251,7 +251,7 @@ impl<V> Replica<V> {
                 components,
             } => self.handle_update(
                 RecordContext {
-                    datagram: datagram,
+                    datagram,
                     at: *at,
                 },
                 *alias,

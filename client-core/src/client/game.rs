@@ -278,7 +278,7 @@ impl<F: ViewFactory> GameSession<F> {
         match std::mem::replace(&mut self.state, GameState::NoGame) {
             GameState::NoGame | GameState::AwaitingTicket { .. } => {}
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {
-                self.push_output(GameOutput::Close)
+                self.push_output(GameOutput::Close);
             }
         }
         self.backoff.succeed();
@@ -376,7 +376,7 @@ impl<F: ViewFactory> GameSession<F> {
         match self.state {
             GameState::NoGame | GameState::AwaitingTicket { .. } => {}
             GameState::Connecting(_) | GameState::Joining { .. } | GameState::Playing(_) => {
-                self.fail(now, reason)
+                self.fail(now, reason);
             }
         }
     }
@@ -385,7 +385,7 @@ impl<F: ViewFactory> GameSession<F> {
     pub fn handle_message(&mut self, now: LocalTime, message: GameToClient) {
         match (&self.state, message.body) {
             (GameState::Joining { .. }, Some(FromServer::Joined(joined))) => {
-                self.handle_joined(now, joined)
+                self.handle_joined(now, joined);
             }
             // The ticket may have expired: the client requests another one.
             (GameState::Joining { .. }, Some(FromServer::Error(error))) => {
@@ -397,7 +397,7 @@ impl<F: ViewFactory> GameSession<F> {
                 self.end(now, code, message);
             }
             (GameState::Playing(_), Some(FromServer::Commands(commands))) => {
-                self.out.commands = Some(commands)
+                self.out.commands = Some(commands);
             }
             // The player left by request: the lobby's answer follows and reports it to the views.
             (

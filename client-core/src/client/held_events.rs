@@ -166,7 +166,7 @@ mod tests {
                 fields: fields.clone(),
             };
             happenings.handle(GameTime::ZERO, received, &replica, |event| {
-                emitted.push(event)
+                emitted.push(event);
             });
         }
         let effects = emitted.iter().map(|event| match event {

@@ -264,10 +264,10 @@ impl LobbySession {
                 self.next_server = same.or(self.next_server.take());
             }
             (LobbyState::Connecting, CloseReason::Broken(reason)) => {
-                self.handle_connection_lost(now, codes::COULD_NOT_CONNECT, reason)
+                self.handle_connection_lost(now, codes::COULD_NOT_CONNECT, reason);
             }
             (_, CloseReason::Broken(reason)) => {
-                self.handle_connection_lost(now, codes::CONNECTION_LOST, reason)
+                self.handle_connection_lost(now, codes::CONNECTION_LOST, reason);
             }
         }
     }
@@ -277,10 +277,10 @@ impl LobbySession {
         let request = message.request;
         match (self.state, message.body) {
             (LobbyState::Greeting { .. }, Some(FromServer::Welcome(welcome))) => {
-                self.handle_welcome(now, welcome)
+                self.handle_welcome(now, welcome);
             }
             (LobbyState::Greeting { .. }, Some(FromServer::Error(error))) => {
-                self.handle_refused_hello(now, &error)
+                self.handle_refused_hello(now, &error);
             }
             (
                 LobbyState::Greeting { .. } | LobbyState::Ready,
@@ -462,9 +462,9 @@ impl LobbySession {
     /// The connection is lost: ends the session if the player was never welcomed, else pauses.
     fn handle_connection_lost(&mut self, now: LocalTime, code: &str, reason: String) {
         if self.player.is_none() {
-            self.finish(code.to_owned(), reason)
+            self.finish(code.to_owned(), reason);
         } else {
-            self.reconnect_after_pause(now, reason)
+            self.reconnect_after_pause(now, reason);
         }
     }
 

@@ -108,7 +108,7 @@ impl PendingRequests {
                 // The requester asks again.
                 LobbyQuestion::Ticket | LobbyQuestion::Subscription => {}
                 LobbyQuestion::Player(request) if sent && !request.may_repeat() => {
-                    unknown.push((number, request))
+                    unknown.push((number, request));
                 }
                 question @ LobbyQuestion::Player(_) => {
                     self.questions.insert(

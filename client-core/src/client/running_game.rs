@@ -646,7 +646,7 @@ impl<V> RunningGame<V> {
         let (engaged, own) = (&mut self.engaged_objects, self.replica.own_id());
         self.held_events
             .release_due(room_now, &self.replica, |event| {
-                emit_game_event(engaged, own, event, out)
+                emit_game_event(engaged, own, event, out);
             });
     }
 

@@ -101,7 +101,7 @@ impl SimulatedObjects {
             match event {
                 SimulationEvent::Enter { id, kind, own } => simulation.enter(id, kind, own),
                 SimulationEvent::Pose { id, stamp, pose } => {
-                    simulation.handle_pose(id, stamp + self.delay, &pose)
+                    simulation.handle_pose(id, stamp + self.delay, &pose);
                 }
                 SimulationEvent::Leave { id } => simulation.leave(id),
             }

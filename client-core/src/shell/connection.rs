@@ -325,7 +325,7 @@ async fn dial_addresses(
         match dial_address(remote, host_of(address), alpn, verifier, sockets).await {
             Ok(connection) => return Ok(connection),
             Err(reason) => {
-                end = CloseReason::Broken(format!("could not connect to {address}: {reason}"))
+                end = CloseReason::Broken(format!("could not connect to {address}: {reason}"));
             }
         }
         if untrusted_fingerprint(verifier).is_some() {

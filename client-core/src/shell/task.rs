@@ -286,7 +286,7 @@ where
                 self.client.handle_game_connected(now);
             }
             ReportContent::World(message) if world => {
-                self.client.handle_world_message(now, message)
+                self.client.handle_world_message(now, message);
             }
             ReportContent::Game(message) if game => self.client.handle_game_message(now, message),
             ReportContent::Closed(close_reason) if world => {

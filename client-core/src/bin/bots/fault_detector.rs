@@ -101,7 +101,7 @@ impl FaultDetector {
                 None => {}
             },
             ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
-                self.room = Some(room.clone())
+                self.room = Some(room.clone());
             }
             ViewEvent::OmittedPoses { code, message, .. } => {
                 self.room = None;
@@ -119,7 +119,7 @@ impl FaultDetector {
                 self.expect(known, "leave without enter", *id);
             }
             ViewEvent::ObjectUpdated(update) => {
-                self.expect_in_sight(update.id, "update of what is not in sight")
+                self.expect_in_sight(update.id, "update of what is not in sight");
             }
             ViewEvent::Event(game_event) => {
                 for field in &game_event.fields {
@@ -130,7 +130,7 @@ impl FaultDetector {
             }
             ViewEvent::Error(failure) => match failure.subject {
                 ErrorSubject::Command(_) if ORDINARY_REFUSALS.contains(&failure.code.as_str()) => {
-                    self.refusals += 1
+                    self.refusals += 1;
                 }
                 _ => self.faults.add(&failure.code, 1, &failure.message),
             },

@@ -506,10 +506,10 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 }
             }
             ViewEvent::Connection(ConnectionStatus::GameBroken { .. }) => {
-                self.game = GamePresence::Expected
+                self.game = GamePresence::Expected;
             }
             ViewEvent::Connection(ConnectionStatus::GameClosed { .. }) => {
-                self.game = GamePresence::Out
+                self.game = GamePresence::Out;
             }
             _ => {}
         }
@@ -519,7 +519,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     fn resume(&mut self, now: LocalTime) {
         match std::mem::replace(&mut self.wait, WaitState::Nothing) {
             WaitState::Game { line, .. } if self.game != GamePresence::Expected => {
-                self.begin_in_game(now, line)
+                self.begin_in_game(now, line);
             }
             WaitState::Avatar { .. }
                 if !matches!(self.game, GamePresence::Present { avatar: false, .. }) =>
@@ -527,7 +527,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                 self.begin_in_game(now, ConsoleCommand::Objects);
             }
             WaitState::LastAnswers { .. } if self.unanswered.is_empty() => {
-                self.steps.push_back(ScriptStep::Quit)
+                self.steps.push_back(ScriptStep::Quit);
             }
             other => self.wait = other,
         }

@@ -139,7 +139,7 @@ impl<K: FnMut() -> [u8; 16]> ConsoleSession<K> {
         match &event {
             ViewEvent::Welcome(_) => self.keep_token().await,
             ViewEvent::Connection(ConnectionStatus::Closed { code, message }) => {
-                self.close(code, message)
+                self.close(code, message);
             }
             ViewEvent::MapProgress {
                 received, total, ..

@@ -373,7 +373,7 @@ fn an_unreachable_game_is_given_up_and_the_lobby_stays() {
         scene.pass(ms(500));
         match scene.take() {
             Some(ClientOutput::World(message)) => {
-                scene.tell(message.request, Told::Ticket(ticket(ROOM)))
+                scene.tell(message.request, Told::Ticket(ticket(ROOM)));
             }
             Some(ClientOutput::ConnectGame { .. }) => {
                 calls += 1;
@@ -407,7 +407,7 @@ fn a_lobby_that_gives_no_ticket_ends_the_game() {
     scene.tell_error(number, pb::ErrorCode::RoomNotRunning);
     match &scene.events()[..] {
         [ViewEvent::Connection(ConnectionStatus::GameClosed { code, .. })] => {
-            assert_eq!(code, "room_not_running")
+            assert_eq!(code, "room_not_running");
         }
         other => panic!("{other:?}"),
     }

@@ -249,7 +249,7 @@ fn after_a_break_creation_is_repeated_with_its_key_and_chat_is_not() {
     scene.welcome(true, None);
     match scene.ask() {
         Some((number, Ask::CreateRoom(create_room))) => {
-            assert_eq!((number, create_room.key), (create, vec![4; 16]))
+            assert_eq!((number, create_room.key), (create, vec![4; 16]));
         }
         other => panic!("{other:?}"),
     }
