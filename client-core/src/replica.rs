@@ -235,14 +235,7 @@ impl<V> Replica<V> {
                     kind: *kind,
                     own: *own,
                 };
-                self.handle_enter(
-                    RecordContext {
-                        datagram,
-                        at: *at,
-                    },
-                    header,
-                    components,
-                )
+                self.handle_enter(RecordContext { datagram, at: *at }, header, components)
             }
             Record::ObjectUpdated {
                 alias,
@@ -250,10 +243,7 @@ impl<V> Replica<V> {
                 at,
                 components,
             } => self.handle_update(
-                RecordContext {
-                    datagram,
-                    at: *at,
-                },
+                RecordContext { datagram, at: *at },
                 *alias,
                 *kind,
                 components,
