@@ -1,4 +1,4 @@
-//! `/`: a plain page for people: rooms, hosts, a few figures.
+//! `/`: a plain HTML page for people: rooms, hosts and a few totals.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><me
                     table{border-collapse:collapse}td,th{padding:.2em 1em .2em 0;text-align:left;\
                     border-bottom:1px solid #ccc}</style><h1>Ambit</h1>";
 
-/// The whole page.
+/// Renders the whole page.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut page = String::from(HEAD);
     let lobby = &snapshot.lobby;
@@ -86,13 +86,13 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
     page
 }
 
-/// All changes in a window, and those in the region that has most of them.
+/// The number of changes in a window, and the number in the region that has the most.
 fn count_changes(load: &RoomLoad) -> (u64, u64) {
     let changes = || load.changes.iter().map(|count| u64::from(*count));
     (changes().sum(), changes().max().unwrap_or_default())
 }
 
-/// Names are players' words.
+/// Escapes text for HTML: names are typed by players.
 fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_players_words_stay_words() {
+    fn player_text_is_escaped() {
         let room = Room {
             id: 7,
             name: "<script>alert('x')</script>".into(),

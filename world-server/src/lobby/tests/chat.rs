@@ -1,4 +1,4 @@
-//! Who hears what.
+//! Which players get which chat messages.
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::control::world::{self, client_to_world as ask, world_to_client::Body};
@@ -7,7 +7,7 @@ use super::harness::{Client, LobbyHarness, seconds};
 use crate::lobby::LobbyConfig;
 
 #[test]
-fn the_lobby_hears_everybody_in_rooms_or_not() {
+fn lobby_chat_reaches_all_players_in_rooms_or_not() {
     let (mut scene, [ann, bob, cid]) = people();
     scene.room_of(&[&ann, &bob]);
     scene.done(cid.conn, say(world::Channel::Lobby, "he\u{301}llo"));
@@ -24,7 +24,7 @@ fn the_lobby_hears_everybody_in_rooms_or_not() {
 }
 
 #[test]
-fn a_room_hears_its_members_only() {
+fn room_chat_reaches_members_only() {
     let (mut scene, [ann, bob, cid]) = people();
     scene.room_of(&[&ann, &bob]);
     scene.done(ann.conn, say(world::Channel::Room, "psst"));
@@ -38,7 +38,7 @@ fn a_room_hears_its_members_only() {
 }
 
 #[test]
-fn a_whisper_by_id_or_name_is_heard_by_two() {
+fn a_whisper_by_id_or_name_reaches_two_players() {
     let (mut scene, [ann, bob, cid]) = people();
     for (to, to_name) in [(bob.id, ""), (0, "BOB")] {
         scene.done(ann.conn, whisper(to, to_name));
@@ -59,7 +59,7 @@ fn a_whisper_by_id_or_name_is_heard_by_two() {
 }
 
 #[test]
-fn a_whisper_to_nobody_or_to_somebody_away_is_refused() {
+fn a_whisper_to_an_unknown_or_absent_player_is_refused() {
     let (mut scene, [ann, bob, _]) = people();
     for (to, to_name) in [(0, ""), (0, "nobody"), (999, "bob")] {
         assert_eq!(
@@ -75,7 +75,7 @@ fn a_whisper_to_nobody_or_to_somebody_away_is_refused() {
 }
 
 #[test]
-fn text_that_breaks_the_rules_is_not_said() {
+fn invalid_chat_text_is_refused() {
     let (mut scene, [ann, bob, _]) = people();
     for text in [
         "",
@@ -96,7 +96,7 @@ fn text_that_breaks_the_rules_is_not_said() {
 }
 
 #[test]
-fn who_talks_too_much_is_not_heard_for_a_while() {
+fn too_many_chat_messages_are_refused_for_a_while() {
     let mut scene = LobbyHarness::with(LobbyConfig {
         chat_per_s: 1,
         chat_burst: 3,

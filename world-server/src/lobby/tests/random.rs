@@ -1,4 +1,4 @@
-//! Random operations from a seed, and what has to hold after each of them.
+//! Random operations from a seed, and the invariants after each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -23,7 +23,7 @@ mod leaders;
 use leaders::{DirectoryLog, HostRooms};
 
 #[test]
-fn the_invariants_hold_whatever_happens() {
+fn the_invariants_hold_in_random_runs() {
     let mut refused = BTreeSet::new();
     let mut closed = BTreeSet::new();
     let (mut starts, mut resumes, mut crossings) = (0, 0, 0);
@@ -41,7 +41,7 @@ fn the_invariants_hold_whatever_happens() {
         crossings += stats.transfers_completed;
         storm.calm(&format!("seed {seed}"));
     }
-    // The runs get about: these corners were seen.
+    // The runs have reached these cases.
     assert!(
         starts > 500 && resumes > 500,
         "{starts} starts, {resumes} resumes"
@@ -95,8 +95,7 @@ fn random_bytes_do_no_more_than_close_their_connection() {
         let length = storm.dice.below(40);
         let noise: Vec<u8> = (0..length).map(|_| storm.dice.next() as u8).collect();
         storm.lobby.handle_frame(storm.now, conn, &noise);
-        // What was said and whether it was a request is for others to test; here it is that the
-        // lobby lives.
+        // Other tests check the answers; here the lobby only has to survive.
         while storm.lobby.poll_output().is_some() {}
         storm.lobby.handle_disconnect(storm.now, conn);
         storm.open.remove(&conn);
@@ -105,24 +104,24 @@ fn random_bytes_do_no_more_than_close_their_connection() {
     }
 }
 
-/// A lobby, and clients and hosts that do anything.
+/// A lobby with clients and hosts that act at random.
 struct RandomRun {
     lobby: Lobby,
     now: LocalTime,
     dice: RandomSource,
-    /// Connections that were not told to close, with what they know of themselves.
+    /// Connections that were not told to close, with their clients' state.
     open: BTreeMap<ConnId, ClientModel>,
-    /// Tokens that were handed out, the good and the bad.
+    /// Tokens that were handed out, valid or not.
     tokens: Vec<Vec<u8>>,
     /// Requests without an answer.
     waiting: BTreeSet<(ConnId, u64)>,
-    /// What hosts are about to say of players at gates.
+    /// Messages about gates that hosts are about to send.
     gates: Vec<(HostId, host_to_world::Body)>,
-    /// Rooms that hosts were told to open, and have not answered.
+    /// Orders to open rooms that hosts have not answered.
     opening: Vec<(HostId, host::RoomHere)>,
-    /// With what they run.
+    /// The hosts with their rooms.
     hosts: BTreeMap<HostId, HostRooms>,
-    /// What is recorded, if anything is.
+    /// The records, if there is a directory.
     directory: Option<DirectoryLog>,
     conns: u64,
     host_count: u64,
@@ -134,7 +133,7 @@ struct RandomRun {
 struct ClientModel {
     player: Option<u64>,
     token: Vec<u8>,
-    /// What the news and answers on this connection say of where the player is.
+    /// The player's room, according to the events and answers on this connection.
     room: Option<u64>,
 }
 
@@ -234,7 +233,7 @@ impl RandomRun {
         self.carry();
     }
 
-    /// Everybody stops, hosts answer; then nobody waits any more.
+    /// Clients stop and hosts answer; then no request waits any more.
     fn calm(&mut self, context: &str) {
         self.now += Duration::from_secs(15);
         self.lobby.handle_timeout(self.now);
@@ -360,7 +359,7 @@ impl RandomRun {
         let Some(any) = self.any_host() else { return };
         match self.dice.below(24) {
             10..24 => {
-                // A way through a gate takes several words, in a row more often than not.
+                // A transfer takes several messages, usually in sequence.
                 for _ in 0..3 {
                     self.host_speaks_of_gates(any, room, player);
                     self.carry();
@@ -404,10 +403,10 @@ impl RandomRun {
         }
     }
 
-    /// Of gates, mostly as an honest host does.
+    /// Messages about gates, mostly as an honest host sends them.
     fn host_speaks_of_gates(&mut self, any: HostId, room: u64, player: u64) {
         let map = self.dice.below(4) as u32;
-        // Mostly of one who is there, and of an order that there was.
+        // Mostly about a player who is there and an order that exists.
         let places: Vec<_> = self
             .lobby
             .players
@@ -457,7 +456,7 @@ impl RandomRun {
                 return self.host_says(host, body);
             }
         };
-        // The host that it is on, if there is one.
+        // The room's host, if it has one.
         let on = self
             .lobby
             .rooms
@@ -466,7 +465,7 @@ impl RandomRun {
         self.host_says(on.unwrap_or(any), body);
     }
 
-    /// What a host will say to an order about a gate.
+    /// A host's answer to an order about a gate.
     fn note_gate(&mut self, host: HostId, order: &world_to_host::Body) {
         match *order {
             world_to_host::Body::LetGo(host::LetGo {
@@ -530,7 +529,7 @@ impl RandomRun {
         }
     }
 
-    /// Mostly one that is there.
+    /// Mostly one that exists.
     fn any_room(&mut self) -> u64 {
         let rooms: Vec<_> = self.lobby.rooms.iter().map(|room| room.id.0).collect();
         let any = self.dice.below(100);
@@ -541,7 +540,7 @@ impl RandomRun {
         }
     }
 
-    /// Mostly one that is there.
+    /// Mostly one that exists.
     fn any_player(&mut self) -> u64 {
         let players: Vec<_> = self
             .lobby
@@ -592,7 +591,7 @@ impl RandomRun {
                     closed.push(conn);
                 }
                 LobbyAction::Host { host, message } => {
-                    // Of one without a link the shell takes nothing.
+                    // The shell ignores messages of a host without a link.
                     let is_lost = cut.contains(&host);
                     assert!(
                         self.hosts.contains_key(&host) || is_lost,
@@ -636,7 +635,7 @@ impl RandomRun {
         self.waiting.retain(|(conn, _)| open.contains_key(conn));
     }
 
-    /// What a client makes of a message.
+    /// Updates a client's state by a message.
     fn deliver(&mut self, conn: ConnId, message: world::WorldToClient) {
         let known = self
             .open
@@ -656,7 +655,7 @@ impl RandomRun {
                 self.tokens.push(welcome.resume_token);
             }
             Body::RoomCreated(created) => {
-                // Of a repeated request it may be the answer without the player being in the room.
+                // The answer to a repeated request can come while the player is not in the room.
                 assert!(created.room.is_some());
             }
             Body::RoomJoined(joined) => known.room = joined.room.map(|room| room.id),
@@ -775,8 +774,8 @@ impl RandomRun {
     }
 }
 
-/// A small generator (splitmix64), so that a failing seed stays the same test whatever happens to
-/// libraries.
+/// A small generator (splitmix64), so that a failing seed stays the same test with any library
+/// version.
 struct RandomSource(u64);
 
 impl RandomSource {
