@@ -278,7 +278,12 @@ impl WorldServer {
     fn forget_room(&mut self, room: RoomId) {
         self.checkpoints.remove(room);
         for link in self.hosts.values_mut() {
-            let opens = |order: &WorldToHost| matches!(&order.body, Some(world_to_host::Body::OpenRoom(open)) if open.room == room.0);
+            let opens = |order: &WorldToHost| {
+                matches!(
+                    &order.body,
+                    Some(world_to_host::Body::OpenRoom(open)) if open.room == room.0
+                )
+            };
             link.pending.retain(|order| !opens(order));
         }
     }
@@ -446,12 +451,20 @@ impl WorldServer {
             .resume
             .take()
             .map(|wanted| self.checkpoints.complete_resume(now, room, wanted));
-        let written = std::thread::Builder::new().name("ambit-kept".into()).spawn(move || {
-            match std::fs::write(&path, order.encode_to_vec()) {
-                Ok(()) => tracing::error!(room = room.0, path = %path.display(), "room state saved for analysis"),
-                Err(error) => tracing::error!(room = room.0, path = %path.display(), "cannot save the room state for analysis: {error}"),
-            }
-        });
+        let written = std::thread::Builder::new()
+            .name("ambit-kept".into())
+            .spawn(move || match std::fs::write(&path, order.encode_to_vec()) {
+                Ok(()) => tracing::error!(
+                    room = room.0,
+                    path = %path.display(),
+                    "room state saved for analysis"
+                ),
+                Err(error) => tracing::error!(
+                    room = room.0,
+                    path = %path.display(),
+                    "cannot save the room state for analysis: {error}"
+                ),
+            });
         if let Err(error) = written {
             tracing::error!(
                 room = room.0,

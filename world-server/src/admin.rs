@@ -60,7 +60,8 @@ pub(crate) async fn serve(admin: AdminState, listener: TcpListener, stop: Cancel
         () = stop.cancelled() => {}
         ended = axum::serve(listener, router).into_future() => {
             if let Err(error) = ended {
-                tracing::error!("HTTP server failed; `/metrics` and `/healthz` are not served any more: {error}");
+                tracing::error!("HTTP server failed; `/metrics` and `/healthz` are not served any \
+                    more: {error}");
             }
         }
     }

@@ -90,7 +90,8 @@ impl ClientConnection {
         match self {
             Self::Direct(connection) => matches!(
                 connection.close_reason(),
-                Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(0)
+                Some(ConnectionError::ApplicationClosed(close))
+                    if close.error_code == VarInt::from_u32(0)
             ),
             Self::RelayedConnection(relayed) => *relayed.end.borrow() == Some(RelayedEnd::Quit),
         }
@@ -103,7 +104,11 @@ impl ClientConnection {
         if self.is_closed() {
             return;
         }
-        tracing::debug!(remote = %self.address(), code = codes::name(code), "closing a lobby connection: {message}");
+        tracing::debug!(
+            remote = %self.address(),
+            code = codes::name(code),
+            "closing a lobby connection: {message}"
+        );
         match self {
             Self::Direct(connection) => {
                 connection.close(VarInt::from_u32(code as u32), message.as_bytes())

@@ -227,8 +227,10 @@ impl ClusterMember {
         self.roles
             .send_replace(ClusterRole::Leading { world, epoch });
         tokio::select! {
-            _ = &mut lobby_ended => bail!("the lobby has crashed; this is a bug in the server, please report it"),
-            _ = &mut writing => bail!("another WorldServer leads now; this server ends and has to be restarted"),
+            _ = &mut lobby_ended => bail!("the lobby has crashed; this is a bug in the server, \
+                please report it"),
+            _ = &mut writing => bail!("another WorldServer leads now; this server ends and has to \
+                be restarted"),
             () = stop.cancelled() => {}
         }
         self.roles.send_replace(ClusterRole::Seeking);

@@ -70,7 +70,12 @@ pub struct Config {
 
     /// For `process:MIN..MAX`: idle children that are kept ready beside those with rooms, so that a
     /// new room does not wait. Each costs about 15 MB.
-    #[arg(long, value_name = "COUNT", env = "AMBIT_SPARE_HOSTS", default_value_t = ChildPoolConfig::default().spares)]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "AMBIT_SPARE_HOSTS",
+        default_value_t = ChildPoolConfig::default().spares,
+    )]
     pub spare_hosts: u32,
 
     /// For `cluster`: the NATS servers that store the directory (JetStream, 2.9 or newer),
@@ -91,13 +96,25 @@ pub struct Config {
     /// How long a host may be silent before it counts as hung: its rooms resume elsewhere, and a
     /// child is killed. Hosts send a heartbeat every 250 ms; with a value not much longer, a busy
     /// machine is taken for a hung one.
-    #[arg(long, value_name = "TIME", env = "AMBIT_HOST_SILENCE", default_value = "2s", value_parser = parse_silence)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "AMBIT_HOST_SILENCE",
+        default_value = "2s",
+        value_parser = parse_silence,
+    )]
     pub host_silence: Duration,
 
     /// Lets hosts on other machines connect (`game-server --world`) if they present this key of at
     /// least 16 characters. Without it none is accepted. The servers of a cluster present it to
     /// each other as well. Secret: prefer the environment variable.
-    #[arg(long, value_name = "KEY", env = "AMBIT_HOST_KEY", hide_env_values = true, value_parser = parse_host_key)]
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "AMBIT_HOST_KEY",
+        hide_env_values = true,
+        value_parser = parse_host_key,
+    )]
     pub host_key: Option<String>,
 
     /// The address that players are given for game connections, if not the listen address: IP, or
@@ -120,7 +137,12 @@ pub struct Config {
     pub key: Option<PathBuf>,
 
     /// Maximum number of lobby connections. Each costs about 40 KB.
-    #[arg(long, value_name = "COUNT", env = "AMBIT_MAX_CONNECTIONS", default_value_t = LobbyConfig::default().max_connections)]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "AMBIT_MAX_CONNECTIONS",
+        default_value_t = LobbyConfig::default().max_connections,
+    )]
     pub max_connections: usize,
 
     /// Maximum number of lobby connections from one IPv4 address or one IPv6 /64 network. Raising
@@ -130,12 +152,23 @@ pub struct Config {
     pub max_connections_per_address: usize,
 
     /// Maximum number of rooms in the lobby, running or not.
-    #[arg(long, value_name = "ROOMS", env = "AMBIT_MAX_ROOMS", default_value_t = LobbyConfig::default().max_rooms)]
+    #[arg(
+        long,
+        value_name = "ROOMS",
+        env = "AMBIT_MAX_ROOMS",
+        default_value_t = LobbyConfig::default().max_rooms,
+    )]
     pub max_rooms: usize,
 
     /// How long the seat and the avatar of a player whose connection broke are kept (`30s`,
     /// `500ms`, `2m`).
-    #[arg(long, value_name = "TIME", env = "AMBIT_GRACE", default_value = "30s", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "AMBIT_GRACE",
+        default_value = "30s",
+        value_parser = parse_duration,
+    )]
     pub grace: Duration,
 
     /// How long a player who is in no room may stay without a request, or `off`.
@@ -161,11 +194,11 @@ pub struct Config {
     pub config: Option<PathBuf>,
 }
 
-const AFTER_HELP: &str = "Each flag can be given as the environment variable in brackets, or in the file of --config: a flag \
-                     goes before a variable, a variable before the file. When the server is ready it prints one line to \
-                     standard output that begins with `ready`. Logs go to standard error; AMBIT_LOG (or RUST_LOG) \
-                     filters them: `info`, `debug`, `ambit_world_server=trace`. SIGTERM tells the players and ends the \
-                     server.";
+const AFTER_HELP: &str = "Each flag can also be given as the environment variable in brackets, or \
+    in the file of --config: a flag overrides a variable, a variable overrides the file. When the \
+    server is ready it prints one line to standard output that begins with `ready`. Logs go to \
+    standard error; AMBIT_LOG (or RUST_LOG) filters them: `info`, `debug`, \
+    `ambit_world_server=trace`. SIGTERM notifies the players and ends the server.";
 
 impl Config {
     /// Reads the command line (the first argument is the program's name), the environment, and the
@@ -483,7 +516,8 @@ mod tests {
             .to_string();
         assert_eq!(
             error,
-            "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N`, `process:MIN..MAX` or `cluster`"
+            "invalid value 'many' for '--hosts <WHERE>': either `embedded`, `process:N`, \
+             `process:MIN..MAX` or `cluster`"
         );
     }
 }

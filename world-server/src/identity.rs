@@ -26,7 +26,8 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<ServerIdentity> {
         (Some(certificate), Some(key)) => read_files(certificate, key),
         (None, None) => load_or_create(&config.data_dir()),
         _ => anyhow::bail!(
-            "`--cert` and `--key` go together: give both PEM files, or none for a certificate of the server's own"
+            "`--cert` and `--key` go together: give both PEM files, or none for a certificate of \
+             the server's own"
         ),
     }
 }
@@ -42,10 +43,17 @@ fn load_or_create(directory: &Path) -> anyhow::Result<ServerIdentity> {
     };
     if !there() {
         if certificate.exists() || key.exists() {
-            tracing::warn!(directory = %directory.display(), "certificate or key missing; both are created again, and clients have to trust the new certificate");
+            tracing::warn!(
+                directory = %directory.display(),
+                "certificate or key missing; both are created again, \
+                 and clients have to trust the new certificate"
+            );
         }
         create_files(&certificate, &key).with_context(|| storage_problem(directory))?;
-        tracing::info!(directory = %directory.display(), "created a certificate; clients pin it, so keep the directory");
+        tracing::info!(
+            directory = %directory.display(),
+            "created a certificate; clients pin it, so keep the directory"
+        );
     }
     read_files(&certificate, &key)
 }

@@ -186,12 +186,16 @@ async fn serve(
     let _ = ready.send(parts.addresses);
     tokio::select! {
         () = stop.cancelled() => {}
-        () = ShutdownSignals::next(signals.as_mut()) => tracing::info!("signal received; the server shuts down"),
+        () = ShutdownSignals::next(signals.as_mut()) => {
+            tracing::info!("signal received; the server shuts down");
+        }
         error = parts.wait_for_failure() => return Err(error),
     }
     tokio::select! {
         () = parts.drain() => Ok(()),
-        () = ShutdownSignals::next(signals.as_mut()) => bail!("second signal: the server ended before all players were notified"),
+        () = ShutdownSignals::next(signals.as_mut()) => {
+            bail!("second signal: the server ended before all players were notified")
+        }
     }
 }
 

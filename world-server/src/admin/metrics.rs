@@ -149,7 +149,8 @@ impl MetricsCollector {
             "Commands that games refused",
             hosts.commands_refused,
         )?;
-        let amplification = "Datagram bytes sent over bytes received, times 1,000, of the client for which that is highest";
+        let amplification = "Datagram bytes sent over bytes received, times 1,000, of the client \
+            for which that is highest";
         out.encode_gauge(
             "amplification_permille",
             amplification,
@@ -162,13 +163,15 @@ impl MetricsCollector {
             "part",
             counts(&hosts.bits),
         )?;
-        let encodings = "How often something was encoded (made), and how often that served a client, including checks whether the client predicts it (used)";
+        let encodings = "How often something was encoded (made), and how often that served a \
+            client, including checks whether the client predicts it (used)";
         let by_use = hosts.encodings.iter().filter_map(|(name, count)| {
             let (what, how) = name.split_once('/')?;
             Some(([("what", what.to_owned()), ("how", how.to_owned())], *count))
         });
         out.encode_family("encodings", encodings, by_use)?;
-        let poses = "Poses that were due for a client: sent, predicted by it well enough, or left out for lack of budget";
+        let poses = "Poses that were due for a client: sent, predicted by it well enough, or left \
+            out for lack of budget";
         out.encode_counters("poses", poses, "fate", counts(&hosts.poses))?;
         out.encode_counter(
             "ticks_skipped",

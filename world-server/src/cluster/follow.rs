@@ -121,8 +121,10 @@ pub(crate) async fn relay_client(client: Connection, leader: Connection) {
                 _ => VarInt::from_u32(ErrorCode::TryAgain as u32),
             };
             let _ = timeout(LAST_FRAMES_TIMEOUT, client.closed()).await;
-            let known = i32::try_from(code.into_inner()).map(codes::name_of_number).unwrap_or_default();
-            client.close(code, known.as_bytes());
+            let name = i32::try_from(code.into_inner())
+                .map(codes::name_of_number)
+                .unwrap_or_default();
+            client.close(code, name.as_bytes());
         }
         _ = leader.closed() => again("the leading server was lost; connect again"),
         () = discard_probes(&client) => {}

@@ -67,7 +67,9 @@ impl FollowerAcceptor {
                 .await;
                 let why = tokio::select! {
                     why = exchange_heartbeats(signs.0, signs.1) => why,
-                    () = accept_clients(&connection, &self.world, &sessions, &slow_readers) => "the connection ended".to_owned(),
+                    () = accept_clients(&connection, &self.world, &sessions, &slow_readers) => {
+                        "the connection ended".to_owned()
+                    }
                 };
                 self.change_followers(|all| drop(all.remove(&id))).await;
                 why

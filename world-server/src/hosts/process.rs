@@ -161,10 +161,12 @@ fn connect(child: &mut Child, stop: CancellationToken) -> anyhow::Result<WorldEn
     tokio::spawn(async move {
         tokio::select! {
             ended = carrying => if let Err(error) = ended {
-                tracing::warn!("the pipe of a host process failed; its rooms resume elsewhere: {error}");
+                tracing::warn!("the pipe of a host process failed; its rooms resume elsewhere: \
+                    {error}");
             },
             // The pipe of a hung child does not end by itself.
-            () = wait_until_overdue(&stop) => tracing::warn!("a host process did not exit in time; it is killed"),
+            () = wait_until_overdue(&stop) => tracing::warn!("a host process did not exit in \
+                time; it is killed"),
         }
     });
     Ok(link)

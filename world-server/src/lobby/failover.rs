@@ -76,7 +76,8 @@ impl Lobby {
                 continue;
             };
             let end = if guilty == Some(id) {
-                ". It is the second one in a row that this room alone can have killed, so the room is closed"
+                ". It is the second one in a row that this room alone can have killed, so the \
+                 room is closed"
             } else {
                 ""
             };

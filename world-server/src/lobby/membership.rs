@@ -399,7 +399,8 @@ impl Lobby {
         if self.directory_available {
             return Ok(());
         }
-        let message = "the servers' directory (NATS) can't be written at the moment; try again in a few seconds";
+        let message = "the servers' directory (NATS) can't be written at the moment; try again in \
+            a few seconds";
         Err(LobbyRefusal::new(ErrorCode::TryAgain, message))
     }
 

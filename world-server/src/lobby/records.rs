@@ -292,7 +292,8 @@ impl Lobby {
                     .and_then(|room| self.restore_room(now, id, room))
                     .is_none()
             {
-                tracing::error!(%key, "cannot restore a room of the directory: it has no players, or its host is unknown");
+                tracing::error!(%key, "cannot restore a room of the directory: it has no players, \
+                    or its host is unknown");
                 // Marks it as changed, so that its record is removed.
                 drop(self.rooms.remove(id));
             }

@@ -151,7 +151,8 @@ impl TryFrom<world::Hello> for HelloRequest {
     fn try_from(hello: world::Hello) -> Result<Self, LobbyRefusal> {
         if hello.version != WORLD_VERSION {
             let message = format!(
-                "this server speaks version {WORLD_VERSION} of the protocol, the client version {}; use a client of the server's version",
+                "this server speaks version {WORLD_VERSION} of the protocol, the client version \
+                 {}; use a client of the server's version",
                 hello.version
             );
             return Err(LobbyRefusal::new(ErrorCode::VersionMismatch, message));
@@ -252,7 +253,8 @@ fn check_parameter_bounds(parameters: &BTreeMap<String, String>) -> Result<(), L
     for (name, value) in parameters {
         if name.len() > MAX_PARAMETER_NAME_BYTES || value.len() > MAX_PARAMETER_VALUE_BYTES {
             return Err(bad_parameter(format!(
-                "a parameter is too long; its name may have {MAX_PARAMETER_NAME_BYTES} bytes, its value {MAX_PARAMETER_VALUE_BYTES}"
+                "a parameter is too long; its name may have {MAX_PARAMETER_NAME_BYTES} bytes, its \
+                 value {MAX_PARAMETER_VALUE_BYTES}"
             )));
         }
         if name.chars().chain(value.chars()).any(char::is_control) {

@@ -22,7 +22,8 @@
 //! 3. An order of a transfer has a higher number than any before, and may be sent twice.
 //!
 //! Bound: one transfer for each member, with `MAX_TRANSFER_STATE_BYTES`; [`MAX_MAPS`] maps. Source:
-//! "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (static zones).
+//! "Architectures de développement adaptées aux MMOGs" (Project Deus), section 2.1 (static
+//! zones).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -446,7 +447,8 @@ impl Lobby {
         let id = self.rooms.add_map(world, map);
         let Some(host) = self.place_new_room(id) else {
             self.rooms.remove(id);
-            let message = "this gate is closed: no game server takes another map at the moment; try again later";
+            let message = "this gate is closed: no game server takes another map at the moment; \
+                try again later";
             return Err(LobbyRefusal::new(ErrorCode::NoHostAvailable, message));
         };
         self.rooms.at_mut(world).world.maps.insert(map, id);

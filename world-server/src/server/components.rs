@@ -369,12 +369,14 @@ async fn cluster_member(
 ) -> anyhow::Result<ClusterMember> {
     if config.nats.is_empty() {
         bail!(
-            "`--hosts cluster` needs `--nats`: the NATS servers that store the directory (nats://HOST:4222)"
+            "`--hosts cluster` needs `--nats`: the NATS servers that store the directory \
+             (nats://HOST:4222)"
         );
     }
     let Some(key) = config.host_key.clone() else {
         bail!(
-            "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the cluster share"
+            "`--hosts cluster` needs `--host-key`: the key that the servers and hosts of the \
+             cluster share"
         );
     };
     let mut process = [0; 16];

@@ -43,9 +43,10 @@ fn a_subscriber_gets_starts_and_host_changes_of_rooms() {
     assert!(subscribe(&mut scene, &cid)[0].running);
     scene.ask(ann.conn, leave());
     let told = changes(&mut scene, &cid);
-    assert!(
-        matches!(&told[..], [Change::Room(room)] if room.id == den && room.running && room.host == bob.id)
-    );
+    assert!(matches!(
+        &told[..],
+        [Change::Room(room)] if room.id == den && room.running && room.host == bob.id
+    ));
 }
 
 #[test]
@@ -86,7 +87,8 @@ fn the_content_of_the_list_is_not_sent_again() {
     subscribe(&mut scene, &cid);
     scene.join(&bob, den);
     changes(&mut scene, &cid);
-    scene.ask(bob.conn, leave()); // Would be told in a tenth of a second, but dan sees it in the list.
+    // Would be published in a tenth of a second, but dan sees it in the list.
+    scene.ask(bob.conn, leave());
     let dan = scene.enter("dan");
     assert_eq!(subscribe(&mut scene, &dan)[0].players, 1);
     scene.pass(seconds(1));

@@ -247,7 +247,12 @@ fn a_heartbeat_of_a_remote_host_is_acknowledged() {
             number: 5,
         }),
     );
-    let is_heard = |order: &world_to_host::Body| matches!(order, world_to_host::Body::Heard(heard) if heard.number == 5);
+    let is_heard = |order: &world_to_host::Body| {
+        matches!(
+            order,
+            world_to_host::Body::Heard(heard) if heard.number == 5
+        )
+    };
     let heard = scene
         .orders()
         .iter()

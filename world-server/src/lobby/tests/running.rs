@@ -153,9 +153,10 @@ fn a_room_is_closed_if_its_host_does_not_answer() {
     );
     assert_eq!(scene.left(&ann).0, ErrorCode::ServerError);
     assert_eq!(scene.left(&bob).0, ErrorCode::ServerError);
-    assert!(
-        matches!(&scene.orders()[..], [(_, world_to_host::Body::CloseRoom(close))] if close.room == room)
-    );
+    assert!(matches!(
+        &scene.orders()[..],
+        [(_, world_to_host::Body::CloseRoom(close))] if close.room == room
+    ));
     // Its late message has no effect.
     scene.opened(host, room, None);
     assert_eq!(scene.news(&ann), []);
@@ -343,7 +344,13 @@ fn a_player_who_left_the_game_has_left_the_room() {
     assert_eq!(scene.members(&ann), "ann*");
     // The host knows that bob has left, but not that bob's tickets are revoked.
     let orders = scene.orders();
-    let is_removal = |order: &world_to_host::Body| matches!(order, world_to_host::Body::RemovePlayer(remove) if remove.player == bob.id && remove.void_tickets_until == 2);
+    let is_removal = |order: &world_to_host::Body| {
+        matches!(
+            order,
+            world_to_host::Body::RemovePlayer(remove)
+                if remove.player == bob.id && remove.void_tickets_until == 2
+        )
+    };
     assert!(
         matches!(&orders[..], [(_, order)] if is_removal(order)),
         "{orders:?}"

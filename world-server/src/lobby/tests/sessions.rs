@@ -131,9 +131,10 @@ fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
     assert_eq!(welcome.room, Some(room));
     assert_ne!(welcome.resume_token, bob.token);
     let news = scene.news_on(conn);
-    assert!(
-        matches!(&news[0], Body::RoomJoined(joined) if joined.room.as_ref().map(|room| room.id) == Some(room))
-    );
+    assert!(matches!(
+        &news[0],
+        Body::RoomJoined(joined) if joined.room.as_ref().map(|room| room.id) == Some(room)
+    ));
     assert_eq!(news.into_iter().filter_map(ticket_in).count(), 0);
     assert_eq!(scene.roster_news(&ann).as_deref(), Some("ann* bob"));
     // The grace period that had begun is over.
