@@ -188,7 +188,7 @@ impl WorldServer {
         lobby: Lobby,
         clock: LobbyClock,
         children: watch::Sender<u32>,
-        desk: Option<Arc<WriteQueue>>,
+        write_queue: Option<Arc<WriteQueue>>,
         record: Option<PathBuf>,
         lifeline: oneshot::Sender<Infallible>,
     ) -> Self {
@@ -198,7 +198,7 @@ impl WorldServer {
             clock,
             clients: BTreeMap::new(),
             hosts: BTreeMap::new(),
-            write_queue: desk,
+            write_queue,
             write_progress: WriteProgress::default(),
             waiting_clients: BTreeSet::new(),
             children,
@@ -228,7 +228,7 @@ impl WorldServer {
             }
         }
         let after = match &self.write_queue {
-            Some(desk) if !records.is_empty() => desk.enqueue(records),
+            Some(write_queue) if !records.is_empty() => write_queue.enqueue(records),
             _ => 0,
         };
         for output in outputs {
@@ -259,7 +259,7 @@ impl WorldServer {
                 LobbyAction::SaveCondemned { order } => self.save_condemned_room(order),
                 LobbyAction::ForgetRoom { room } => self.forget_room(room),
                 LobbyAction::AdoptRoom { room, host } => {
-                    self.checkpoints.adopt(self.clock.now(), room, host)
+                    self.checkpoints.adopt(self.clock.now(), room, host);
                 }
                 LobbyAction::Record { .. } => {}
                 LobbyAction::SetChildCount(count) => drop(self.children.send_replace(count)),

@@ -80,7 +80,7 @@ impl ClientConnection {
         match self {
             Self::Direct(connection) => drop(connection.closed().await),
             Self::RelayedConnection(relayed) => {
-                drop(relayed.end.subscribe().wait_for(Option::is_some).await)
+                drop(relayed.end.subscribe().wait_for(Option::is_some).await);
             }
         }
     }
@@ -111,7 +111,7 @@ impl ClientConnection {
         );
         match self {
             Self::Direct(connection) => {
-                connection.close(VarInt::from_u32(code as u32), message.as_bytes())
+                connection.close(VarInt::from_u32(code as u32), message.as_bytes());
             }
             Self::RelayedConnection(relayed) => relayed.set_end(RelayedEnd::ClosedHere(code)),
         }

@@ -124,17 +124,17 @@ impl ClusterMember {
     /// Follows the current leader until this server becomes the leader. Returns the epoch.
     async fn follow_until_elected(&self) -> anyhow::Result<u64> {
         let mut leadership = LeaderElection::new(self.address.clone());
-        let mut complained = false;
+        let mut reported = false;
         loop {
             match leadership.next_step(self.clock.now()) {
                 ElectionStep::WaitState(pause) => tokio::time::sleep(pause).await,
                 ElectionStep::Read => match self.store.look_up_leader().await {
                     Ok(found) => {
-                        complained = false;
+                        reported = false;
                         leadership.note_lookup(self.clock.now(), found);
                     }
                     Err(error) => {
-                        if !std::mem::replace(&mut complained, true) {
+                        if !std::mem::replace(&mut reported, true) {
                             tracing::warn!(
                                 "the directory can't be read; trying again (NATS at {}): {error:#}",
                                 self.store.broker_addresses()
@@ -209,8 +209,8 @@ impl ClusterMember {
             records = records.len(),
             "this server leads the cluster"
         );
-        let desk = Arc::<WriteQueue>::default();
-        let (world, mut lobby_ended) = (self.start_lobby)(Arc::clone(&desk), records)?;
+        let write_queue = Arc::<WriteQueue>::default();
+        let (world, mut lobby_ended) = (self.start_lobby)(Arc::clone(&write_queue), records)?;
         let progress = watch::Sender::new(WriteProgress::default());
         let done = watch::Sender::new(false);
         tokio::spawn(report_progress(progress.subscribe(), world.clone()));
@@ -218,7 +218,7 @@ impl ClusterMember {
             self.store.clone(),
             self.leader_record(),
             epoch,
-            desk,
+            write_queue,
             progress,
             done.subscribe(),
         );
@@ -251,7 +251,7 @@ impl ClusterMember {
             match self.store.read_records(epoch).await {
                 Ok(records) => return Ok(records),
                 Err(error) => {
-                    tracing::warn!("cannot read the whole directory; trying again: {error:#}")
+                    tracing::warn!("cannot read the whole directory; trying again: {error:#}");
                 }
             }
         }

@@ -63,7 +63,7 @@ impl HostSession {
         admit(&ready)?;
         ready.key.clear();
         let lobby_ended = |_| "the lobby has ended".to_owned();
-        let (id, clock, kept) = world
+        let (id, clock, checkpoints) = world
             .send(HostConnected(link.commands.clone(), origin))
             .await
             .map_err(lobby_ended)?;
@@ -85,7 +85,7 @@ impl HostSession {
             link,
             world,
             clock,
-            checkpoints: kept,
+            checkpoints,
             acknowledges_ticks: origin == Origin::Remote,
         })
     }

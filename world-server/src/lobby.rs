@@ -268,19 +268,21 @@ impl Lobby {
         match message.body {
             Some(host_to_world::Body::Ready(ready)) => self.add_host(now, host, ready),
             Some(host_to_world::Body::RoomOpened(opened)) => {
-                self.handle_room_opened(now, host, opened)
+                self.handle_room_opened(now, host, opened);
             }
             Some(host_to_world::Body::RoomClosed(closed)) => {
-                self.handle_room_closed(now, host, &closed)
+                self.handle_room_closed(now, host, &closed);
             }
             Some(host_to_world::Body::PlayerOut(out)) => self.handle_player_out(now, host, &out),
             Some(host_to_world::Body::Stats(stats)) => self.hosts.note_stats(now, host, stats),
             Some(host_to_world::Body::RoomSaved(saved)) => {
-                self.mark_checkpointed(host, RoomId(saved.room))
+                self.mark_checkpointed(host, RoomId(saved.room));
             }
-            Some(host_to_world::Body::AtGate(wish)) => self.handle_gate_request(now, host, &wish),
+            Some(host_to_world::Body::AtGate(request)) => {
+                self.handle_gate_request(now, host, &request)
+            }
             Some(host_to_world::Body::Departed(departed)) => {
-                self.handle_departed(now, host, departed)
+                self.handle_departed(now, host, departed);
             }
             Some(host_to_world::Body::Arrived(arrived)) => self.handle_arrived(now, host, &arrived),
             Some(host_to_world::Body::Beat(beat)) => self.acknowledge_heartbeat(host, beat),

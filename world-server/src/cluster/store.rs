@@ -314,7 +314,7 @@ pub(crate) async fn run_writer(
     store: DirectoryStore,
     mut leader: Leader,
     epoch: u64,
-    desk: Arc<WriteQueue>,
+    queue: Arc<WriteQueue>,
     progress: watch::Sender<WriteProgress>,
     mut done: watch::Receiver<bool>,
 ) {
@@ -324,12 +324,12 @@ pub(crate) async fn run_writer(
     let mut dead = Vec::new();
     loop {
         let renew = tokio::select! {
-            () = desk.wake.notified() => false,
+            () = queue.wake.notified() => false,
             _ = renewals.tick() => true,
             _ = done.changed() => true,
         };
         leader.free = *done.borrow();
-        let (number, records) = desk.take_all();
+        let (number, records) = queue.take_all();
         let mut writes: Vec<(String, Bytes)> = Vec::with_capacity(records.len() + 1);
         // Removals go last: if this server dies in between, what was there is known to be
         // elsewhere.
@@ -379,7 +379,7 @@ pub(crate) async fn run_writer(
             Err(_) if leader.free => return,
             Err(_) => {
                 progress.send_modify(|progress| progress.unavailable = true);
-                desk.requeue(records);
+                queue.requeue(records);
                 // A lost acknowledgement looks the same as a write of another leader.
                 match store.look_up_leader().await {
                     Ok(LeaderLookup {
@@ -387,11 +387,11 @@ pub(crate) async fn run_writer(
                         last_sequence,
                     }) if found.process == leader.process => {
                         after = last_sequence;
-                        desk.wake.notify_one();
+                        queue.wake.notify_one();
                     }
                     Ok(_) => return,
                     Err(error) => {
-                        tracing::warn!("the directory can't be written; trying again: {error:#}")
+                        tracing::warn!("the directory can't be written; trying again: {error:#}");
                     }
                 }
                 tokio::time::sleep(RENEW_INTERVAL / 10).await;

@@ -58,12 +58,12 @@ pub(crate) struct ChildSupervisor {
 impl ChildSupervisor {
     /// Keeps the wanted number of children running until `stop`.
     pub(crate) async fn supervise(mut self) {
-        let kept = Arc::new(AtomicU32::new(0));
+        let running = Arc::new(AtomicU32::new(0));
         let mut places = JoinSet::new();
         while !self.stop.is_cancelled() {
-            while kept.load(Ordering::Relaxed) < *self.wanted.borrow_and_update() {
-                kept.fetch_add(1, Ordering::Relaxed);
-                places.spawn(self.clone().supervise_one(Arc::clone(&kept)));
+            while running.load(Ordering::Relaxed) < *self.wanted.borrow_and_update() {
+                running.fetch_add(1, Ordering::Relaxed);
+                places.spawn(self.clone().supervise_one(Arc::clone(&running)));
             }
             tokio::select! {
                 // The lobby has ended, so the server ends.
@@ -76,7 +76,7 @@ impl ChildSupervisor {
     }
 
     /// Keeps one child running until `stop`, or until one ends while there are too many.
-    async fn supervise_one(self, kept: Arc<AtomicU32>) {
+    async fn supervise_one(self, running: Arc<AtomicU32>) {
         let mut backoff = FIRST_BACKOFF;
         while !self.stop.is_cancelled() {
             let started = now();
@@ -86,8 +86,8 @@ impl ChildSupervisor {
                 let _ = self.ready.try_send(Err(format!("{error:#}")));
             }
             let wanted = *self.wanted.borrow();
-            let one_less = |kept: u32| (kept > wanted).then(|| kept - 1);
-            if kept
+            let one_less = |running: u32| (running > wanted).then(|| running - 1);
+            if running
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
                 .is_ok()
             {

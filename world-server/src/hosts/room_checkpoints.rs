@@ -37,7 +37,7 @@ impl RoomCheckpoints {
     pub fn set_host(&self, now: LocalTime, room: RoomId, host: HostId) {
         let mut rooms = self.rooms();
         match rooms.get_mut(&room) {
-            Some(kept) => kept.host = host,
+            Some(checkpoint) => checkpoint.host = host,
             None => {
                 rooms.insert(
                     room,
@@ -82,9 +82,9 @@ impl RoomCheckpoints {
         match message.body {
             Some(host_to_world::Body::RoomSaved(saved)) => {
                 let room = saved.room;
-                let first = self.update_from(now, host, RoomId(room), |kept| {
-                    kept.ticks.clear();
-                    kept.saved.replace(saved).is_none()
+                let first = self.update_from(now, host, RoomId(room), |checkpoint| {
+                    checkpoint.ticks.clear();
+                    checkpoint.saved.replace(saved).is_none()
                 });
                 let news = RoomSaved {
                     room,
@@ -95,12 +95,12 @@ impl RoomCheckpoints {
                 })
             }
             Some(host_to_world::Body::RoomTick(tick)) => {
-                self.update_from(now, host, RoomId(tick.room), |kept| {
-                    if kept.ticks.len() >= MAX_TICKS {
-                        (kept.saved, kept.ticks) = (None, Vec::new());
+                self.update_from(now, host, RoomId(tick.room), |checkpoint| {
+                    if checkpoint.ticks.len() >= MAX_TICKS {
+                        (checkpoint.saved, checkpoint.ticks) = (None, Vec::new());
                     }
-                    if kept.saved.is_some() {
-                        kept.ticks.push(tick);
+                    if checkpoint.saved.is_some() {
+                        checkpoint.ticks.push(tick);
                     }
                 });
                 None
@@ -115,7 +115,7 @@ impl RoomCheckpoints {
         let rooms = self.rooms();
         let known = rooms
             .get(&room)
-            .and_then(|kept| Some((kept.saved.as_ref()?, kept)));
+            .and_then(|checkpoint| Some((checkpoint.saved.as_ref()?, checkpoint)));
         let Some((
             saved,
             RoomCheckpoint {
@@ -153,9 +153,11 @@ impl RoomCheckpoints {
         then: impl FnOnce(&mut RoomCheckpoint) -> T,
     ) -> Option<T> {
         let mut rooms = self.rooms();
-        let kept = rooms.get_mut(&room).filter(|kept| kept.host == host)?;
-        kept.received_at = now;
-        Some(then(kept))
+        let checkpoint = rooms
+            .get_mut(&room)
+            .filter(|checkpoint| checkpoint.host == host)?;
+        checkpoint.received_at = now;
+        Some(then(checkpoint))
     }
 
     fn rooms(&self) -> std::sync::MutexGuard<'_, BTreeMap<RoomId, RoomCheckpoint>> {
@@ -178,55 +180,59 @@ mod tests {
 
     #[test]
     fn a_checkpoint_is_the_newest_state_and_the_ticks_since() {
-        let kept = RoomCheckpoints::default();
-        kept.set_host(NOW, ROOM, FIRST);
-        assert!(kept.receive(NOW, FIRST, tick(50)).is_none());
-        assert_eq!(resume_at(&kept, NOW), None, "ticks alone say nothing");
+        let checkpoints = RoomCheckpoints::default();
+        checkpoints.set_host(NOW, ROOM, FIRST);
+        assert!(checkpoints.receive(NOW, FIRST, tick(50)).is_none());
         assert_eq!(
-            kept.receive(NOW, FIRST, saved(100, 1)),
+            resume_at(&checkpoints, NOW),
+            None,
+            "ticks without a saved state are not enough"
+        );
+        assert_eq!(
+            checkpoints.receive(NOW, FIRST, saved(100, 1)),
             Some(bare()),
             "the lobby learns it once"
         );
         assert!(
-            kept.receive(NOW, FIRST, tick(150)).is_none()
-                && kept.receive(NOW, FIRST, tick(200)).is_none()
+            checkpoints.receive(NOW, FIRST, tick(150)).is_none()
+                && checkpoints.receive(NOW, FIRST, tick(200)).is_none()
         );
-        assert_eq!(known_ticks(&kept), (vec![1], vec![150, 200]));
-        assert_eq!(kept.receive(NOW, FIRST, saved(200, 2)), None);
-        assert!(kept.receive(NOW, FIRST, tick(250)).is_none());
-        assert_eq!(known_ticks(&kept), (vec![2], vec![250]));
+        assert_eq!(known_ticks(&checkpoints), (vec![1], vec![150, 200]));
+        assert_eq!(checkpoints.receive(NOW, FIRST, saved(200, 2)), None);
+        assert!(checkpoints.receive(NOW, FIRST, tick(250)).is_none());
+        assert_eq!(known_ticks(&checkpoints), (vec![2], vec![250]));
         assert!(
-            resume_at(&kept, NOW + Duration::from_millis(7))
+            resume_at(&checkpoints, NOW + Duration::from_millis(7))
                 .is_some_and(|resume| resume.now_us == 257_000)
         );
-        kept.remove(ROOM);
-        assert_eq!(resume_at(&kept, NOW), None);
+        checkpoints.remove(ROOM);
+        assert_eq!(resume_at(&checkpoints, NOW), None);
     }
 
     #[test]
     fn messages_of_a_rooms_former_host_are_dropped() {
-        let kept = RoomCheckpoints::default();
-        kept.set_host(NOW, ROOM, FIRST);
-        kept.receive(NOW, FIRST, saved(100, 1));
-        kept.set_host(NOW, ROOM, SECOND);
-        kept.receive(NOW, FIRST, saved(900, 9));
-        kept.receive(NOW, FIRST, tick(950));
-        kept.receive(NOW, SECOND, tick(150));
-        assert_eq!(known_ticks(&kept), (vec![1], vec![150]));
+        let checkpoints = RoomCheckpoints::default();
+        checkpoints.set_host(NOW, ROOM, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(100, 1));
+        checkpoints.set_host(NOW, ROOM, SECOND);
+        checkpoints.receive(NOW, FIRST, saved(900, 9));
+        checkpoints.receive(NOW, FIRST, tick(950));
+        checkpoints.receive(NOW, SECOND, tick(150));
+        assert_eq!(known_ticks(&checkpoints), (vec![1], vec![150]));
     }
 
     #[test]
     fn the_number_of_kept_ticks_is_bounded() {
-        let kept = RoomCheckpoints::default();
-        kept.set_host(NOW, ROOM, FIRST);
-        kept.receive(NOW, FIRST, saved(0, 1));
+        let checkpoints = RoomCheckpoints::default();
+        checkpoints.set_host(NOW, ROOM, FIRST);
+        checkpoints.receive(NOW, FIRST, saved(0, 1));
         for at in 0..=MAX_TICKS as u64 {
-            kept.receive(NOW, FIRST, tick(at));
+            checkpoints.receive(NOW, FIRST, tick(at));
         }
-        assert_eq!(resume_at(&kept, NOW), None);
+        assert_eq!(resume_at(&checkpoints, NOW), None);
     }
 
-    fn resume_at(kept: &RoomCheckpoints, now: LocalTime) -> Option<Resume> {
+    fn resume_at(checkpoints: &RoomCheckpoints, now: LocalTime) -> Option<Resume> {
         let order = Resume {
             members: Some(Members {
                 members: vec![Member {
@@ -236,13 +242,13 @@ mod tests {
             }),
             ..Resume::default()
         };
-        let resume = kept.complete_resume(now, ROOM, order.clone());
+        let resume = checkpoints.complete_resume(now, ROOM, order.clone());
         assert_eq!(resume.members, order.members);
         (resume != order).then_some(resume)
     }
 
-    fn known_ticks(kept: &RoomCheckpoints) -> (Vec<u8>, Vec<u64>) {
-        let resume = resume_at(kept, NOW).expect("a room that is kept");
+    fn known_ticks(checkpoints: &RoomCheckpoints) -> (Vec<u8>, Vec<u64>) {
+        let resume = resume_at(checkpoints, NOW).expect("a room with a checkpoint");
         (
             resume.state,
             resume.ticks.iter().map(|tick| tick.at_us / 1_000).collect(),

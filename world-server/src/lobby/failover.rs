@@ -66,7 +66,7 @@ impl Lobby {
                 fresh.push(id);
             }
         }
-        let guilty = match fresh[..] {
+        let culprit = match fresh[..] {
             [only] if lost.len() == 1 || self.rooms.at(only).suspect => Some(only),
             _ => None,
         };
@@ -75,7 +75,7 @@ impl Lobby {
             let Some(room) = self.rooms.get_mut(id) else {
                 continue;
             };
-            let end = if guilty == Some(id) {
+            let end = if culprit == Some(id) {
                 ". It is the second one in a row that this room alone can have killed, so the \
                  room is closed"
             } else {
@@ -85,8 +85,8 @@ impl Lobby {
                 "the game server that ran room {id} is gone: {}{end}",
                 sanitized(reason)
             );
-            if guilty == Some(id) || !room.has_checkpoint || !room.is_running() || self.draining {
-                if guilty == Some(id) {
+            if culprit == Some(id) || !room.has_checkpoint || !room.is_running() || self.draining {
+                if culprit == Some(id) {
                     tracing::error!(
                         room = id.0,
                         game = room.game,
@@ -116,14 +116,14 @@ impl Lobby {
 
     /// Places the rooms without a host, as far as hosts have capacity.
     pub(super) fn place_hostless_rooms(&mut self, now: LocalTime) {
-        let homeless = self
+        let hostless = self
             .rooms
             .iter()
             .filter(|room| room.phase == RoomPhase::Moving { host: None });
-        for id in homeless.map(|room| room.id).collect::<Vec<_>>() {
-            let apart = self.quarantined_hosts();
-            let Some(host) = self.place_room(id, &apart) else {
-                if !apart.is_empty() {
+        for id in hostless.map(|room| room.id).collect::<Vec<_>>() {
+            let excluded = self.quarantined_hosts();
+            let Some(host) = self.place_room(id, &excluded) else {
+                if !excluded.is_empty() {
                     // It waits for quarantined hosts.
                     self.timers
                         .set(Timer::Opening(id), now + self.config.open_timeout);
@@ -160,12 +160,12 @@ impl Lobby {
     }
 
     /// Chooses a host for a room. A room that has started needs a host of the same build; other
-    /// rooms prefer the newest build if it has capacity. Hosts in `apart` are excluded, and a
+    /// rooms prefer the newest build if it has capacity. Hosts in `excluded` are not used, and a
     /// suspect room gets an idle host, if there is one.
-    pub(super) fn place_room(&self, id: RoomId, apart: &BTreeSet<HostId>) -> Option<HostId> {
+    pub(super) fn place_room(&self, id: RoomId, excluded: &BTreeSet<HostId>) -> Option<HostId> {
         let room = self.rooms.at(id);
         let mut hosts = self.hosts.candidates(&self.rooms);
-        hosts.retain(|host| !apart.contains(&host.host));
+        hosts.retain(|host| !excluded.contains(&host.host));
         if room.is_build_bound() {
             hosts.retain(|host| self.hosts.has_build(host.host, &room.build));
         } else if let Some(newest) = self.hosts.newest_build() {

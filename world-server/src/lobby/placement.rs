@@ -121,7 +121,7 @@ impl HostCandidate {
 pub trait Placement: Send {
     /// Chooses a host for a room; `None` if no host has capacity. Pure: the same hosts give the
     /// same result. `hosts` are in the order in which they connected, each once.
-    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId>;
+    fn place(&self, request: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId>;
 }
 
 /// Chooses the least loaded host of those in use, by booked or reported load. It uses an idle host
@@ -145,8 +145,8 @@ impl Placement for MeasuredPlacement {
             is_allowed
         };
         let wanted: Vec<&HostCandidate> = hosts.iter().filter(is_wanted).collect();
-        let calm = |host: &&&HostCandidate| host.has_capacity() && !host.is_busy();
-        least_loaded(wanted.iter().filter(calm).copied())
+        let is_available = |host: &&&HostCandidate| host.has_capacity() && !host.is_busy();
+        least_loaded(wanted.iter().filter(is_available).copied())
             .or_else(|| {
                 least_loaded(
                     hosts

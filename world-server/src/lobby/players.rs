@@ -115,30 +115,30 @@ impl LobbyPlayers {
     pub(super) fn restore(
         &mut self,
         id: PlayerId,
-        mut kept: SavedPlayer,
+        mut saved: SavedPlayer,
         config: &LobbyConfig,
     ) -> Option<()> {
-        let tokens = [Some(kept.token), kept.previous_token];
+        let tokens = [Some(saved.token), saved.previous_token];
         let taken = |token: &ResumeToken| self.by_token.contains_key(token);
         if tokens.iter().flatten().any(taken) {
             return None;
         }
-        if !self.is_free(&kept.name) {
-            kept.name = self.free_name(kept.name);
+        if !self.is_free(&saved.name) {
+            saved.name = self.free_name(saved.name);
             self.changed.insert(id);
         }
-        self.by_name.insert(kept.name.key(), id);
+        self.by_name.insert(saved.name.key(), id);
         self.by_token
             .extend(tokens.into_iter().flatten().map(|token| (token, id)));
         let player = LobbyPlayer {
             id,
             conn: None,
             room: None,
-            creations: kept.creations,
+            creations: saved.creations,
             chat: TokenBucket::new(config.chat_per_s, config.chat_burst),
-            name: kept.name,
-            token: kept.token,
-            previous_token: kept.previous_token,
+            name: saved.name,
+            token: saved.token,
+            previous_token: saved.previous_token,
         };
         self.by_id.insert(id, player);
         Some(())

@@ -75,7 +75,7 @@ impl FromStr for PlacementPolicy {
 struct BookedPlacement(MeasuredPlacement);
 
 impl Placement for BookedPlacement {
-    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
+    fn place(&self, request: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
         let booked: Vec<_> = hosts
             .iter()
             .map(|host| HostCandidate {
@@ -83,7 +83,7 @@ impl Placement for BookedPlacement {
                 ..*host
             })
             .collect();
-        self.0.place(wish, &booked)
+        self.0.place(request, &booked)
     }
 }
 
@@ -97,14 +97,16 @@ struct ZonePlacement {
 }
 
 impl Placement for ZonePlacement {
-    fn place(&self, wish: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
+    fn place(&self, request: PlacementRequest<'_>, hosts: &[HostCandidate]) -> Option<HostId> {
         let mut order: Vec<&HostCandidate> = hosts.iter().collect();
-        order.sort_by_key(|host| std::cmp::Reverse((weight(wish.world.0, host.host.0), host.host)));
-        let home = order.get(wish.map as usize % order.len().max(1))?;
+        order.sort_by_key(|host| {
+            std::cmp::Reverse((weight(request.world.0, host.host.0), host.host))
+        });
+        let home = order.get(request.map as usize % order.len().max(1))?;
         if home.has_capacity() {
             Some(home.host)
         } else {
-            self.fallback.place(wish, hosts)
+            self.fallback.place(request, hosts)
         }
     }
 }
@@ -203,7 +205,7 @@ mod tests {
         let place = |policy: PlacementPolicy| {
             policy
                 .to_placement(ChildPoolConfig::default())
-                .place(wish(1, 0), &hosts)
+                .place(request(1, 0), &hosts)
                 .map(|host| host.0)
         };
         assert_eq!(
@@ -218,10 +220,10 @@ mod tests {
     fn place(world: u64, map: u32, hosts: &[HostCandidate]) -> Option<HostId> {
         PlacementPolicy::Zones
             .to_placement(ChildPoolConfig::default())
-            .place(wish(world, map), hosts)
+            .place(request(world, map), hosts)
     }
 
-    fn wish(world: u64, map: u32) -> PlacementRequest<'static> {
+    fn request(world: u64, map: u32) -> PlacementRequest<'static> {
         PlacementRequest {
             game: "field",
             players: 10,

@@ -346,13 +346,13 @@ impl Lobby {
                 RoomId(creation.room),
             );
         }
-        let kept = SavedPlayer {
+        let saved = SavedPlayer {
             name: PlayerName::parse(&player.name).ok()?,
             token: token(&player.token)?,
             previous_token: token(&player.previous_token),
             creations,
         };
-        self.players.restore(id, kept, &self.config)?;
+        self.players.restore(id, saved, &self.config)?;
         self.timers.set(Timer::Grace(id), now + self.config.grace);
         Some(())
     }

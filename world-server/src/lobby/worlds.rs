@@ -162,8 +162,8 @@ impl LobbyRoom {
 impl Lobby {
     /// Handles a player in a gate: reserves a seat on the target map, or notifies the player why
     /// not.
-    pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, wish: &AtGate) {
-        let (id, player) = (RoomId(wish.room), PlayerId(wish.player));
+    pub(super) fn handle_gate_request(&mut self, now: LocalTime, host: HostId, request: &AtGate) {
+        let (id, player) = (RoomId(request.room), PlayerId(request.player));
         let Some(room) = self
             .rooms
             .get(id)
@@ -182,8 +182,8 @@ impl Lobby {
             }
             return;
         }
-        match self.reserve_map_seat(now, world, player, id, wish.map) {
-            Ok(to) => self.start_transfer(world, player, id, to, wish),
+        match self.reserve_map_seat(now, world, player, id, request.map) {
+            Ok(to) => self.start_transfer(world, player, id, to, request),
             Err(refusal) => {
                 self.counters.count_refused(refusal.code);
                 self.send_stay(id, player);
@@ -466,15 +466,15 @@ impl Lobby {
         player: PlayerId,
         from: RoomId,
         to: RoomId,
-        wish: &AtGate,
+        request: &AtGate,
     ) {
         self.counters.last_transfer += 1;
         let transfer = MapTransfer {
             number: self.counters.last_transfer,
             from,
             to,
-            target_position: (wish.x, wish.y),
-            return_position: (wish.from_x, wish.from_y),
+            target_position: (request.x, request.y),
+            return_position: (request.from_x, request.from_y),
             step: TransferStep::Opening,
         };
         let known = &mut self.rooms.at_mut(world).world;
@@ -499,7 +499,7 @@ impl Lobby {
                 TransferStep::Opening if transfer.to == id => self.send_let_go(world, player),
                 TransferStep::Leaving if transfer.from == id => self.send_let_go(world, player),
                 TransferStep::Arriving { .. } if transfer.to == id => {
-                    self.send_admit(world, player)
+                    self.send_admit(world, player);
                 }
                 _ => {}
             }

@@ -126,7 +126,7 @@ impl ServerComponents {
             role.send_replace(ClusterRole::Leading { world, epoch: 0 });
         }
 
-        let door = Arc::new(DoorCounters::default());
+        let acceptance = Arc::new(DoorCounters::default());
         let slow_readers = Arc::new(AtomicU64::new(0));
         let entry = ConnectionRouter {
             roles: roles.clone(),
@@ -146,14 +146,14 @@ impl ServerComponents {
         };
         tokio::spawn(accept(
             endpoint.clone(),
-            Arc::clone(&door),
+            Arc::clone(&acceptance),
             move |connection, alpn| entry.clone().serve(connection, alpn),
         ));
         if let Some((listener, _)) = http {
             serve_http(
                 AdminState {
                     roles: roles.clone(),
-                    acceptance: door,
+                    acceptance,
                     slow_readers,
                 },
                 listener,
@@ -299,7 +299,7 @@ impl ConnectionRouter {
         }
         let role = self.roles.borrow().clone();
         let close = |code: ErrorCode, why: &str| {
-            connection.close(VarInt::from_u32(code as u32), why.as_bytes())
+            connection.close(VarInt::from_u32(code as u32), why.as_bytes());
         };
         match (alpn.as_slice(), role, self.embedded, self.host_key) {
             (ALPN_WORLD, ClusterRole::Leading { world, .. }, ..) => {
@@ -310,7 +310,7 @@ impl ConnectionRouter {
                 });
             }
             (ALPN_WORLD, ClusterRole::Following { link, .. }, ..) => {
-                relay_client(connection, link).await
+                relay_client(connection, link).await;
             }
             (ALPN_WORLD, ClusterRole::Seeking, ..) => {
                 close(
@@ -322,7 +322,7 @@ impl ConnectionRouter {
             (ALPN_HOST, ClusterRole::Leading { world, .. }, _, Some(key)) => {
                 match self.host_handshakes.take(connection.remote_address().ip()) {
                     Ok(place) => {
-                        remote::serve(connection, key, self.host_silence, world, place).await
+                        remote::serve(connection, key, self.host_silence, world, place).await;
                     }
                     Err(_) => close(
                         ErrorCode::TooManyConnections,
@@ -332,7 +332,7 @@ impl ConnectionRouter {
             }
             // The reason is for a program: the leader's address.
             (ALPN_HOST, ClusterRole::Following { address, .. }, ..) => {
-                close(ErrorCode::TryAgain, &address)
+                close(ErrorCode::TryAgain, &address);
             }
             (ALPN_PEER, ClusterRole::Leading { world, epoch }, _, Some(key)) => {
                 let acceptor = FollowerAcceptor {

@@ -36,7 +36,7 @@ pub(super) struct LobbyHarness {
     closed: BTreeMap<ConnId, ErrorCode>,
     orders: Vec<(HostId, world_to_host::Body)>,
     /// Hosts that were given up since the last call.
-    forsaken: Vec<HostId>,
+    given_up: Vec<HostId>,
     /// The number of children in the last output, if there was one.
     pub(super) children: Option<u32>,
     /// Rooms whose checkpoints were removed.
@@ -110,7 +110,7 @@ impl LobbyHarness {
             answers: BTreeMap::new(),
             closed: BTreeMap::new(),
             orders: Vec::new(),
-            forsaken: Vec::new(),
+            given_up: Vec::new(),
             children: None,
             forgotten: Vec::new(),
             records: BTreeMap::new(),
@@ -405,8 +405,8 @@ impl LobbyHarness {
     }
 
     /// Takes the hosts that were given up since the last call.
-    pub(super) fn forsaken(&mut self) -> Vec<HostId> {
-        std::mem::take(&mut self.forsaken)
+    pub(super) fn given_up(&mut self) -> Vec<HostId> {
+        std::mem::take(&mut self.given_up)
     }
 
     /// Takes the orders to hosts since the last call.
@@ -450,11 +450,11 @@ impl LobbyHarness {
     // Results.
 
     /// Takes the events for this connection since the last call.
-    pub(super) fn news(&mut self, client: &Client) -> Vec<Body> {
-        self.news_on(client.conn)
+    pub(super) fn events(&mut self, client: &Client) -> Vec<Body> {
+        self.events_on(client.conn)
     }
 
-    pub(super) fn news_on(&mut self, conn: ConnId) -> Vec<Body> {
+    pub(super) fn events_on(&mut self, conn: ConnId) -> Vec<Body> {
         self.news.remove(&conn).unwrap_or_default()
     }
 
@@ -465,7 +465,7 @@ impl LobbyHarness {
     /// The only ticket among the events, or the answer.
     pub(super) fn ticket(&mut self, client: &Client) -> world::Ticket {
         let mut tickets: Vec<_> = self
-            .news(client)
+            .events(client)
             .into_iter()
             .filter_map(ticket_in)
             .collect();
@@ -475,10 +475,13 @@ impl LobbyHarness {
 
     /// The reason why the client left its room: the only such event.
     pub(super) fn left(&mut self, client: &Client) -> (ErrorCode, String) {
-        let left = self.news(client).into_iter().filter_map(|body| match body {
-            Body::RoomLeft(left) => Some(left),
-            _ => None,
-        });
+        let left = self
+            .events(client)
+            .into_iter()
+            .filter_map(|body| match body {
+                Body::RoomLeft(left) => Some(left),
+                _ => None,
+            });
         let left: Vec<_> = left.collect();
         assert_eq!(left.len(), 1, "left once: {left:?}");
         (
@@ -491,7 +494,7 @@ impl LobbyHarness {
     /// if there was one.
     pub(super) fn roster_news(&mut self, client: &Client) -> Option<String> {
         let heard = self
-            .news(client)
+            .events(client)
             .iter()
             .any(|body| matches!(body, Body::PlayerChange(_)));
         heard.then(|| marked(&self.rosters[&client.conn]))
@@ -523,12 +526,14 @@ impl LobbyHarness {
 
     /// The goodbye among the events.
     pub(super) fn goodbye(&mut self, conn: ConnId) -> Option<ErrorCode> {
-        self.news_on(conn).into_iter().find_map(|body| match body {
-            Body::Goodbye(goodbye) => {
-                Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
-            }
-            _ => None,
-        })
+        self.events_on(conn)
+            .into_iter()
+            .find_map(|body| match body {
+                Body::Goodbye(goodbye) => {
+                    Some(ErrorCode::try_from(goodbye.code).expect("a known code"))
+                }
+                _ => None,
+            })
     }
 
     /// Advances the time, with each deadline at its time.
@@ -566,9 +571,9 @@ impl LobbyHarness {
                     assert_eq!(self.closed.insert(conn, code), None, "closed once");
                 }
                 LobbyAction::Host { host, message } => {
-                    self.orders.push((host, message.body.expect("a body")))
+                    self.orders.push((host, message.body.expect("a body")));
                 }
-                LobbyAction::DisconnectHost { host } => self.forsaken.push(host),
+                LobbyAction::DisconnectHost { host } => self.given_up.push(host),
                 LobbyAction::SetChildCount(count) => self.children = Some(count),
                 LobbyAction::SaveCondemned { order } => self.condemned.push(order.room),
                 LobbyAction::ForgetRoom { room } => self.forgotten.push(room.0),

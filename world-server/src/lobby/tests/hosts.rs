@@ -73,7 +73,7 @@ fn players_of_a_lost_host_return_to_the_lobby_and_others_are_unaffected() {
             "{message}"
         );
     }
-    assert_eq!(scene.news(cid), []);
+    assert_eq!(scene.events(cid), []);
     assert_eq!(
         scene
             .listed(ann)
@@ -141,7 +141,7 @@ fn host_messages_about_other_hosts_rooms_are_ignored() {
         .lobby
         .handle_host(scene.now, owner, host::HostToWorld { body: None });
     scene.carry();
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&ann), "ann*");
 }
 

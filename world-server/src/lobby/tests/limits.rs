@@ -62,7 +62,7 @@ fn the_number_of_connections_is_limited() {
     let late = scene.connect();
     assert_eq!(scene.closed(late), Some(ErrorCode::TooManyConnections));
     assert_eq!(
-        scene.news_on(late),
+        scene.events_on(late),
         [],
         "nothing was sent on a connection that was not taken"
     );
@@ -187,7 +187,7 @@ fn a_request_with_number_0_is_malformed() {
     };
     scene.lobby.handle_request(scene.now, ann.conn, message);
     scene.carry();
-    let news = scene.news(&ann);
+    let news = scene.events(&ann);
     assert!(
         matches!(&news[..], [Body::Error(error)] if error.code == 3),
         "{news:?}"

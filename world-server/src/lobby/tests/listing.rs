@@ -220,23 +220,26 @@ fn members_of_a_large_room_get_only_the_changes() {
     assert_eq!(known, scene.members(&ann));
     // The request has sent no player anything that the others do not know.
     scene.pass(seconds(2));
-    scene.news(&others[0]);
+    scene.events(&others[0]);
     let gone = others.remove(50);
     scene.ask(gone.conn, leave());
     scene.pass(seconds(2));
-    let bytes: usize = scene.news(&others[0]).iter().map(change_bytes).sum();
+    let bytes: usize = scene.events(&others[0]).iter().map(change_bytes).sum();
     assert!((1..20).contains(&bytes), "{bytes} bytes");
     // A new member sees a player who leaves before the others are notified.
     let (short, late) = (scene.enter("short"), scene.enter("late"));
     scene.join(&short, den);
     scene.join(&late, den);
     scene.ask(short.conn, leave());
-    scene.news(&late);
+    scene.events(&late);
     scene.pass(seconds(2));
-    let gone = scene.news(&late).into_iter().filter_map(|body| match body {
-        Body::PlayerChange(change) => Some(change.gone),
-        _ => None,
-    });
+    let gone = scene
+        .events(&late)
+        .into_iter()
+        .filter_map(|body| match body {
+            Body::PlayerChange(change) => Some(change.gone),
+            _ => None,
+        });
     assert_eq!(gone.flatten().collect::<Vec<_>>(), [short.id]);
     // A player who leaves and returns, while another one joins, is known to that one as well.
     let back = &others[7];
@@ -267,7 +270,7 @@ fn subscribe(scene: &mut LobbyHarness, client: &Client) -> Vec<world::Room> {
 
 fn changes(scene: &mut LobbyHarness, client: &Client) -> Vec<Change> {
     let changes = scene
-        .news(client)
+        .events(client)
         .into_iter()
         .filter_map(|body| match body {
             Body::RoomChange(change) => change.change,
@@ -285,7 +288,7 @@ fn change_bytes(body: &Body) -> usize {
 
 fn lists(scene: &mut LobbyHarness, client: &Client) -> usize {
     scene
-        .news(client)
+        .events(client)
         .iter()
         .filter(|body| matches!(body, Body::PlayerChange(_)))
         .count()

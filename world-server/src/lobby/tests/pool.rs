@@ -71,22 +71,22 @@ fn a_silent_host_is_given_up_and_its_players_are_notified() {
     scene.running_room_of(host, &[&ann]);
     for _ in 0..20 {
         scene.pass(Duration::from_millis(250));
-        beat(&mut scene, host);
+        send_heartbeat(&mut scene, host);
     }
-    assert_eq!(scene.forsaken(), []);
+    assert_eq!(scene.given_up(), []);
     for _ in 0..8 {
         scene.pass(Duration::from_millis(250));
     }
-    assert_eq!(scene.forsaken(), [host]);
+    assert_eq!(scene.given_up(), [host]);
     let (code, message) = scene.left(&ann);
     assert_eq!(code, ErrorCode::HostDied);
     assert!(message.contains("no sign of life for 2000 ms"), "{message}");
     // It gets no orders, and its late messages have no effect.
     scene.room_of(&[&ann]);
     assert_eq!(scene.refusal(ann.conn, start()), ErrorCode::NoHostAvailable);
-    beat(&mut scene, host);
+    send_heartbeat(&mut scene, host);
     scene.pass(seconds(10));
-    assert_eq!(scene.forsaken(), [], "once");
+    assert_eq!(scene.given_up(), [], "once");
     scene.lose_host(host, "killed");
 }
 
@@ -98,12 +98,12 @@ fn a_lobby_that_was_stopped_itself_gives_up_no_host() {
     scene.now += seconds(60);
     scene.lobby.handle_timeout(scene.now);
     scene.carry();
-    assert_eq!(scene.forsaken(), []);
-    beat(&mut scene, host);
+    assert_eq!(scene.given_up(), []);
+    send_heartbeat(&mut scene, host);
     scene.pass(Duration::from_millis(1_900));
-    assert_eq!(scene.forsaken(), []);
+    assert_eq!(scene.given_up(), []);
     scene.pass(Duration::from_millis(200));
-    assert_eq!(scene.forsaken(), [host]);
+    assert_eq!(scene.given_up(), [host]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn an_embedded_host_is_never_given_up() {
     for _ in 0..40 {
         scene.pass(Duration::from_millis(250));
     }
-    assert_eq!(scene.forsaken(), []);
+    assert_eq!(scene.given_up(), []);
 }
 
 fn elastic(min: u32, max: u32) -> LobbyHarness {
@@ -133,6 +133,6 @@ fn elastic(min: u32, max: u32) -> LobbyHarness {
     })
 }
 
-fn beat(scene: &mut LobbyHarness, host: HostId) {
+fn send_heartbeat(scene: &mut LobbyHarness, host: HostId) {
     scene.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
 }

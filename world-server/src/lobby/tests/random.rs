@@ -28,18 +28,18 @@ fn the_invariants_hold_in_random_runs() {
     let mut closed = BTreeSet::new();
     let (mut starts, mut resumes, mut crossings) = (0, 0, 0);
     for seed in 0..60 {
-        let mut storm = RandomRun::new(seed);
+        let mut run = RandomRun::new(seed);
         for step in 0..1_500 {
-            storm.step();
-            storm.check(&format!("seed {seed}, step {step}"));
+            run.step();
+            run.check(&format!("seed {seed}, step {step}"));
         }
-        let stats = storm.lobby.stats();
+        let stats = run.lobby.stats();
         refused.extend(stats.refused.into_keys());
         closed.extend(stats.closed.into_keys());
         starts += stats.rooms_started;
         resumes += stats.resumed;
         crossings += stats.transfers_completed;
-        storm.calm(&format!("seed {seed}"));
+        run.calm(&format!("seed {seed}"));
     }
     // The runs have reached these cases.
     assert!(
@@ -76,9 +76,9 @@ fn the_invariants_hold_in_random_runs() {
 #[test]
 fn the_same_seed_gives_the_same_outputs() {
     let run = |seed| {
-        let mut storm = RandomRun::new(seed);
-        (0..1_000).for_each(|_| storm.step());
-        storm.trace
+        let mut run = RandomRun::new(seed);
+        (0..1_000).for_each(|_| run.step());
+        run.trace
     };
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
@@ -86,21 +86,21 @@ fn the_same_seed_gives_the_same_outputs() {
 
 #[test]
 fn random_bytes_do_no_more_than_close_their_connection() {
-    let mut storm = RandomRun::new(1);
+    let mut run = RandomRun::new(1);
     for step in 0..2_000 {
-        let conn = storm.connect();
-        if storm.dice.chance(50) {
-            storm.request(conn, hello("", &[]));
+        let conn = run.connect();
+        if run.random.chance(50) {
+            run.request(conn, hello("", &[]));
         }
-        let length = storm.dice.below(40);
-        let noise: Vec<u8> = (0..length).map(|_| storm.dice.next() as u8).collect();
-        storm.lobby.handle_frame(storm.now, conn, &noise);
+        let length = run.random.below(40);
+        let noise: Vec<u8> = (0..length).map(|_| run.random.next() as u8).collect();
+        run.lobby.handle_frame(run.now, conn, &noise);
         // Other tests check the answers; here the lobby only has to survive.
-        while storm.lobby.poll_output().is_some() {}
-        storm.lobby.handle_disconnect(storm.now, conn);
-        storm.open.remove(&conn);
-        storm.waiting.clear();
-        storm.check(&format!("step {step}"));
+        while run.lobby.poll_output().is_some() {}
+        run.lobby.handle_disconnect(run.now, conn);
+        run.open.remove(&conn);
+        run.waiting.clear();
+        run.check(&format!("step {step}"));
     }
 }
 
@@ -108,7 +108,7 @@ fn random_bytes_do_no_more_than_close_their_connection() {
 struct RandomRun {
     lobby: Lobby,
     now: LocalTime,
-    dice: RandomSource,
+    random: RandomSource,
     /// Connections that were not told to close, with their clients' state.
     open: BTreeMap<ConnId, ClientModel>,
     /// Tokens that were handed out, valid or not.
@@ -143,7 +143,7 @@ impl RandomRun {
         Self {
             lobby,
             now: LocalTime::from_millis(1),
-            dice: RandomSource(seed),
+            random: RandomSource(seed),
             open: BTreeMap::new(),
             tokens: Vec::new(),
             waiting: BTreeSet::new(),
@@ -193,25 +193,24 @@ impl RandomRun {
     }
 
     fn step(&mut self) {
-        match self.dice.below(100) {
+        match self.random.below(100) {
             0..10 => {
                 let conn = self.connect();
                 let hello = self.hello();
                 self.request(conn, hello);
             }
-            10..14 => self.with_conn(|storm, conn| {
-                storm.open.remove(&conn);
-                storm.lobby.handle_disconnect(storm.now, conn);
+            10..14 => self.with_conn(|run, conn| {
+                run.open.remove(&conn);
+                run.lobby.handle_disconnect(run.now, conn);
             }),
-            14..15 => self.with_conn(|storm, conn| {
-                storm.open.remove(&conn);
-                storm.lobby.handle_quit(storm.now, conn);
+            14..15 => self.with_conn(|run, conn| {
+                run.open.remove(&conn);
+                run.lobby.handle_quit(run.now, conn);
             }),
             15..16 => {
-                self.with_conn(|storm, conn| {
-                    storm
-                        .lobby
-                        .handle_malformed(storm.now, conn, ErrorCode::Malformed)
+                self.with_conn(|run, conn| {
+                    run.lobby
+                        .handle_malformed(run.now, conn, ErrorCode::Malformed);
                 });
             }
             16..20 => self.host_comes_or_goes(),
@@ -219,15 +218,15 @@ impl RandomRun {
             34..44 => self.time_passes(),
             44..50 => self.a_host_acts(),
             51..52 if self.directory.is_some() => self.leader_dies(),
-            50..51 => self.with_conn(|storm, conn| {
-                for _ in 0..storm.dice.below(100) {
-                    storm.request(conn, leave());
-                    storm.carry();
+            50..51 => self.with_conn(|run, conn| {
+                for _ in 0..run.random.below(100) {
+                    run.request(conn, leave());
+                    run.carry();
                 }
             }),
-            _ => self.with_conn(|storm, conn| {
-                let request = storm.any_request();
-                storm.request(conn, request);
+            _ => self.with_conn(|run, conn| {
+                let request = run.any_request();
+                run.request(conn, request);
             }),
         }
         self.carry();
@@ -266,15 +265,15 @@ impl RandomRun {
         self.conns += 1;
         let conn = ConnId(self.conns);
         self.open.insert(conn, ClientModel::default());
-        let address = IpAddr::from(Ipv4Addr::new(10, 0, 0, self.dice.below(3) as u8));
+        let address = IpAddr::from(Ipv4Addr::new(10, 0, 0, self.random.below(3) as u8));
         self.lobby.handle_connect(self.now, conn, address);
         self.carry();
         conn
     }
 
     fn hello(&mut self) -> ask::Body {
-        let token = if self.dice.chance(60) {
-            self.dice.pick(&self.tokens).cloned()
+        let token = if self.random.chance(60) {
+            self.random.pick(&self.tokens).cloned()
         } else {
             None
         };
@@ -284,49 +283,49 @@ impl RandomRun {
 
     fn any_request(&mut self) -> ask::Body {
         let (room, player) = (self.any_room(), self.any_player());
-        let password = ["", "sesame"][self.dice.below(2) as usize];
-        match self.dice.below(20) {
+        let password = ["", "sesame"][self.random.below(2) as usize];
+        match self.random.below(20) {
             0..4 => create(world::CreateRoom {
                 name: "den".into(),
-                game: ["field", "duel", "chess"][self.dice.below(3) as usize].into(),
-                capacity: 1 + self.dice.below(4) as u32,
+                game: ["field", "duel", "chess"][self.random.below(3) as usize].into(),
+                capacity: 1 + self.random.below(4) as u32,
                 password: password.into(),
-                key: if self.dice.chance(50) {
-                    vec![self.dice.below(3) as u8; 16]
+                key: if self.random.chance(50) {
+                    vec![self.random.below(3) as u8; 16]
                 } else {
                     vec![]
                 },
                 parameters: super::harness::parameters(&[(
                     "map-seats",
-                    ["1", "2", "9"][self.dice.below(3) as usize],
+                    ["1", "2", "9"][self.random.below(3) as usize],
                 )]),
             }),
             4..10 => join_with(room, password),
             10 => leave(),
             11..14 => start(),
-            14 => ready(self.dice.chance(50)),
+            14 => ready(self.random.chance(50)),
             15 => kick(player),
             16 => set_name(&self.any_name()),
             17 => request_ticket(),
             18 => ask::Body::ListRooms(world::ListRooms {
-                subscribe: self.dice.chance(70),
+                subscribe: self.random.chance(70),
             }),
-            _ => [everybody(), self.hello(), self.chat()][self.dice.below(3) as usize].clone(),
+            _ => [everybody(), self.hello(), self.chat()][self.random.below(3) as usize].clone(),
         }
     }
 
     fn chat(&mut self) -> ask::Body {
-        let channel = self.dice.below(4) as i32;
+        let channel = self.random.below(4) as i32;
         ask::Body::Say(world::Say {
             channel,
             text: "hello".into(),
-            to: self.dice.below(9),
+            to: self.random.below(9),
             to_name: self.any_name(),
         })
     }
 
     fn any_name(&mut self) -> String {
-        ["ann", "ANN", "bob", "", "a\u{202e}", "x"][self.dice.below(6) as usize].into()
+        ["ann", "ANN", "bob", "", "a\u{202e}", "x"][self.random.below(6) as usize].into()
     }
 
     fn request(&mut self, conn: ConnId, body: ask::Body) {
@@ -343,7 +342,7 @@ impl RandomRun {
     }
 
     fn host_comes_or_goes(&mut self) {
-        if self.hosts.len() < 3 && self.dice.chance(70) {
+        if self.hosts.len() < 3 && self.random.chance(70) {
             self.host_dials(None);
         } else if let Some(host) = self.any_host() {
             self.hosts.remove(&host);
@@ -355,9 +354,9 @@ impl RandomRun {
 
     fn host_speaks(&mut self) {
         let (room, player) = (self.any_room(), self.any_player());
-        let reason = self.dice.below(40) as i32;
+        let reason = self.random.below(40) as i32;
         let Some(any) = self.any_host() else { return };
-        match self.dice.below(24) {
+        match self.random.below(24) {
             10..24 => {
                 // A transfer takes several messages, usually in sequence.
                 for _ in 0..3 {
@@ -390,7 +389,7 @@ impl RandomRun {
             _ => {
                 if let Some((host, here)) = self.opening.last().copied() {
                     let error = self
-                        .dice
+                        .random
                         .chance(20)
                         .then(|| codes::error(ErrorCode::ServerError, "no"));
                     let opened = host::RoomOpened {
@@ -405,7 +404,7 @@ impl RandomRun {
 
     /// Messages about gates, mostly as an honest host sends them.
     fn host_speaks_of_gates(&mut self, any: HostId, room: u64, player: u64) {
-        let map = self.dice.below(4) as u32;
+        let map = self.random.below(4) as u32;
         // Mostly about a player who is there and an order that exists.
         let places: Vec<_> = self
             .lobby
@@ -417,22 +416,22 @@ impl RandomRun {
             })
             .collect();
         let (room, player) = self
-            .dice
+            .random
             .pick(&places)
             .copied()
-            .filter(|_| self.dice.chance(90))
+            .filter(|_| self.random.chance(90))
             .unwrap_or((room, player));
-        let body = match self.dice.below(10) {
+        let body = match self.random.below(10) {
             0 => host_to_world::Body::Departed(host::Departed {
                 room,
                 player,
-                number: self.dice.below(9),
+                number: self.random.below(9),
                 carried: None,
             }),
             1 => host_to_world::Body::Arrived(host::Arrived {
                 room,
                 player,
-                number: self.dice.below(9),
+                number: self.random.below(9),
             }),
             2..6 => host_to_world::Body::AtGate(host::AtGate {
                 room,
@@ -451,7 +450,7 @@ impl RandomRun {
                     }
                     return;
                 }
-                let index = self.dice.below(self.gates.len() as u64) as usize;
+                let index = self.random.below(self.gates.len() as u64) as usize;
                 let (host, body) = self.gates.swap_remove(index);
                 return self.host_says(host, body);
             }
@@ -473,7 +472,7 @@ impl RandomRun {
                 player,
                 number,
             }) => {
-                let carried = self.dice.chance(85).then(|| vec![1, 2]);
+                let carried = self.random.chance(85).then(|| vec![1, 2]);
                 let departed = host::Departed {
                     room,
                     player,
@@ -516,11 +515,11 @@ impl RandomRun {
             .iter()
             .filter(|room| room.map_identity.is_none());
         let hosts: Vec<_> = worlds.map(|room| room.host).collect();
-        let Some(player) = self.dice.pick(&hosts).copied() else {
+        let Some(player) = self.random.pick(&hosts).copied() else {
             return;
         };
         if let Some(conn) = self.lobby.players.at(player).conn {
-            let act = if self.dice.chance(60) {
+            let act = if self.random.chance(60) {
                 start()
             } else {
                 kick(self.any_player())
@@ -532,11 +531,11 @@ impl RandomRun {
     /// Mostly one that exists.
     fn any_room(&mut self) -> u64 {
         let rooms: Vec<_> = self.lobby.rooms.iter().map(|room| room.id.0).collect();
-        let any = self.dice.below(100);
+        let any = self.random.below(100);
         if any < 10 {
             any
         } else {
-            self.dice.pick(&rooms).copied().unwrap_or_default()
+            self.random.pick(&rooms).copied().unwrap_or_default()
         }
     }
 
@@ -548,29 +547,29 @@ impl RandomRun {
             .iter()
             .map(|player| player.id.0)
             .collect();
-        let any = self.dice.below(100);
+        let any = self.random.below(100);
         if any < 10 {
             any
         } else {
-            self.dice.pick(&players).copied().unwrap_or_default()
+            self.random.pick(&players).copied().unwrap_or_default()
         }
     }
 
     fn any_host(&mut self) -> Option<HostId> {
         let hosts: Vec<_> = self.hosts.keys().copied().collect();
-        self.dice.pick(&hosts).copied()
+        self.random.pick(&hosts).copied()
     }
 
     fn time_passes(&mut self) {
-        let longest_ms = [10, 500, 4_000][self.dice.below(3) as usize];
+        let longest_ms = [10, 500, 4_000][self.random.below(3) as usize];
         self.hosts_beat();
-        self.now += Duration::from_millis(self.dice.below(longest_ms));
+        self.now += Duration::from_millis(self.random.below(longest_ms));
         self.lobby.handle_timeout(self.now);
     }
 
     fn with_conn(&mut self, then: impl FnOnce(&mut Self, ConnId)) {
         let open: Vec<_> = self.open.keys().copied().collect();
-        if let Some(conn) = self.dice.pick(&open).copied() {
+        if let Some(conn) = self.random.pick(&open).copied() {
             then(self, conn);
         }
     }
@@ -595,7 +594,7 @@ impl RandomRun {
                     let is_lost = cut.contains(&host);
                     assert!(
                         self.hosts.contains_key(&host) || is_lost,
-                        "a host that is gone is told {message:?}"
+                        "a lost host gets the order {message:?}"
                     );
                     let order = message.body.as_ref().expect("a body");
                     self.note_gate(host, order);
@@ -667,7 +666,7 @@ impl RandomRun {
                 );
             }
             Body::Ticket(ticket) => {
-                assert_eq!(known.room, Some(ticket.room), "a ticket follows the room")
+                assert_eq!(known.room, Some(ticket.room), "a ticket follows the room");
             }
             _ => {}
         }
@@ -751,16 +750,16 @@ impl RandomRun {
                 assert_eq!(
                     known.player,
                     Some(player.id.0),
-                    "{context}: a client that was not told who it is"
+                    "{context}: a client that does not know its player"
                 );
                 assert_eq!(
                     known.room,
                     player.room.map(|room| room.0),
-                    "{context}: a client that was not told where it is"
+                    "{context}: a client that does not know its room"
                 );
             }
         }
-        assert!(seated.is_empty(), "{context}: seats of nobody");
+        assert!(seated.is_empty(), "{context}: seats without players");
         assert!(
             lobby.connections.len() <= 12 && lobby.rooms.len() <= 5 && lobby.players.len() <= 24,
             "{context}"

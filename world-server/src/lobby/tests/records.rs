@@ -108,7 +108,7 @@ fn a_host_that_reconnects_keeps_its_rooms() {
     let first = scene.lasting_host(20_000, 9, &[(den, 1)]);
     // Its link broke, which this lobby does not know.
     let second = scene.lasting_host(20_001, 9, &[(den, 1)]);
-    assert_eq!(scene.forsaken(), [first], "it has one link at most");
+    assert_eq!(scene.given_up(), [first], "it has one link at most");
     assert_eq!(scene.adopted, [(den, first), (den, second)]);
     scene.lose_host(first, "its connection ended");
     assert_eq!(
@@ -119,7 +119,7 @@ fn a_host_that_reconnects_keeps_its_rooms() {
     assert_eq!(
         scene.left(&ann).0,
         ErrorCode::HostDied,
-        "until it has said what the room is"
+        "until it has sent a checkpoint"
     );
 }
 

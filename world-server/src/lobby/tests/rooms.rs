@@ -44,7 +44,7 @@ fn the_creator_of_a_room_is_its_host() {
             connected: true,
         }],
     };
-    assert_eq!(scene.news(&ann), [Body::RoomJoined(joined)]);
+    assert_eq!(scene.events(&ann), [Body::RoomJoined(joined)]);
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn a_room_is_closed_if_its_host_does_not_answer() {
     ));
     // Its late message has no effect.
     scene.opened(host, room, None);
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_disconnected_starter_gets_no_answer_and_its_room_runs() {
     scene.send(ann.conn, start());
     scene.lose(&ann);
     scene.opened(host, room, None);
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
     scene.ticket(&bob);
     let ann = scene.resume(&ann);
     scene.ticket(&ann);
@@ -239,7 +239,7 @@ fn a_player_who_joins_while_the_room_opens_gets_a_ticket_too() {
     scene.send(ann.conn, start());
     scene.join(&bob, room);
     assert_eq!(
-        scene.news(&bob).into_iter().filter_map(ticket_in).count(),
+        scene.events(&bob).into_iter().filter_map(ticket_in).count(),
         0
     );
     scene.opened(host, room, None);

@@ -130,7 +130,7 @@ fn a_client_that_comes_back_is_the_same_player_in_the_same_room() {
     );
     assert_eq!(welcome.room, Some(room));
     assert_ne!(welcome.resume_token, bob.token);
-    let news = scene.news_on(conn);
+    let news = scene.events_on(conn);
     assert!(matches!(
         &news[0],
         Body::RoomJoined(joined) if joined.room.as_ref().map(|room| room.id) == Some(room)
@@ -181,7 +181,7 @@ fn a_token_used_while_the_older_connection_lives_takes_the_session_over() {
     assert_eq!(scene.members(&new), "ann* bob");
     // The others were not notified, and the end of the older connection ends nothing.
     scene.pass(seconds(60));
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&ann), "ann* bob");
 }
 
@@ -268,8 +268,8 @@ fn a_player_may_change_its_name_and_the_room_is_notified() {
         name: "Anna".to_owned(),
     });
     assert_eq!(scene.ask(ann.conn, set_name("Anna")), renamed);
-    assert_eq!(scene.news(&bob), [renamed]);
-    assert_eq!(scene.news(&ann), []);
+    assert_eq!(scene.events(&bob), [renamed]);
+    assert_eq!(scene.events(&ann), []);
     assert_eq!(scene.members(&bob), "Anna* bob");
 }
 
@@ -340,7 +340,7 @@ fn a_drain_closes_rooms_then_connections_and_notifies_hosts() {
     scene.carry();
     assert!(scene.lobby.is_drained());
 
-    let news = scene.news(&ann);
+    let news = scene.events(&ann);
     assert!(
         matches!(&news[0], Body::RoomLeft(left) if left.room == room && left.reason == 35),
         "{news:?}"

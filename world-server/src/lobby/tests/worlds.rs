@@ -93,7 +93,7 @@ fn a_world_is_one_room_for_lists_chat_and_leaves() {
     scene.done(bob.conn, ask::Body::Say(say));
     assert!(
         scene
-            .news(&ann)
+            .events(&ann)
             .iter()
             .any(|news| matches!(news, Body::Chat(chat) if chat.text == "hello"))
     );
@@ -190,7 +190,7 @@ fn a_map_that_cannot_be_opened_refuses_players_at_once() {
     let third = scene.host(3, 8);
     scene.orders();
     scene.lose_host(SECOND, "killed");
-    assert_eq!((scene.news(&ann), scene.orders()), (vec![], vec![]));
+    assert_eq!((scene.events(&ann), scene.orders()), (vec![], vec![]));
     scene.at_gate(FIRST, world, &ann, 1);
     scene.lose_host(third, "killed");
     scene.host(2, 8);
@@ -510,7 +510,7 @@ impl LobbyHarness {
         self.at_gate(FIRST, world, client, map);
         let room = self.map_opened(SECOND, world, map);
         let order::Body::LetGo(LetGo { number, .. }) = self.order_for(FIRST) else {
-            panic!("nobody lets go")
+            panic!("no order to let the player go")
         };
         self.departed(FIRST, world, client, number, b"x");
         self.arrived(SECOND, room, client, number);
@@ -531,7 +531,7 @@ impl LobbyHarness {
     }
 
     fn tickets(&mut self, client: &Client) -> Vec<world::Ticket> {
-        self.news(client)
+        self.events(client)
             .into_iter()
             .filter_map(ticket_in)
             .collect()
@@ -540,7 +540,7 @@ impl LobbyHarness {
     /// The only error among the events.
     fn error(&mut self, client: &Client) -> (ErrorCode, String) {
         let errors: Vec<_> = self
-            .news(client)
+            .events(client)
             .into_iter()
             .filter_map(|body| {
                 if let Body::Error(error) = body {

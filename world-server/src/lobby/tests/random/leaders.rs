@@ -20,14 +20,14 @@ const LOST: u64 = 12;
 fn a_new_leader_restores_all_written_records_after_any_crash() {
     let mut seen = EventCounts::default();
     for seed in 0..60 {
-        let mut storm = RandomRun::recorded(seed);
+        let mut run = RandomRun::recorded(seed);
         for step in 0..1_500 {
-            storm.step();
-            storm.check(&format!("seed {seed}, step {step}"));
+            run.step();
+            run.check(&format!("seed {seed}, step {step}"));
         }
-        let directory = storm.directory.as_ref().expect("a directory");
+        let directory = run.directory.as_ref().expect("a directory");
         seen.add(&directory.seen);
-        storm.calm(&format!("seed {seed}"));
+        run.calm(&format!("seed {seed}"));
     }
     // The runs have reached these cases.
     println!("{seen:?}");
@@ -112,9 +112,9 @@ impl DirectoryLog {
 
 impl RandomRun {
     fn recorded(seed: u64) -> Self {
-        let mut storm = Self::new(seed);
-        (storm.lobby, storm.directory) = (Self::lobby(seed, true), Some(DirectoryLog::default()));
-        storm
+        let mut run = Self::new(seed);
+        (run.lobby, run.directory) = (Self::lobby(seed, true), Some(DirectoryLog::default()));
+        run
     }
 
     /// The leader dies with its unwritten records, and a new one takes over; most hosts reconnect,
@@ -123,8 +123,8 @@ impl RandomRun {
         let mut directory = self.directory.take().expect("a directory");
         directory.leaders += 1;
         directory.seen.deaths += 1;
-        let lost = if self.dice.chance(40) {
-            self.dice.below(LOST).min(directory.log.len() as u64)
+        let lost = if self.random.chance(40) {
+            self.random.below(LOST).min(directory.log.len() as u64)
         } else {
             0
         };
@@ -200,9 +200,9 @@ impl RandomRun {
         self.carry();
         self.check("restored");
 
-        let everybody_back = lost == 0 && !moving && self.dice.chance(60);
+        let everybody_back = lost == 0 && !moving && self.random.chance(60);
         for rooms in hosts {
-            if everybody_back || self.dice.chance(70) {
+            if everybody_back || self.random.chance(70) {
                 self.host_dials(Some(rooms));
                 self.carry();
                 self.check("a host is back");
@@ -329,7 +329,7 @@ impl RandomRun {
             return;
         }
         for host in self.hosts.keys().copied().collect::<Vec<_>>() {
-            if self.dice.chance(95) {
+            if self.random.chance(95) {
                 self.host_says(host, host_to_world::Body::Beat(Beat { number: 1 }));
             }
         }
