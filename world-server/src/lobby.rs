@@ -279,7 +279,7 @@ impl Lobby {
                 self.mark_checkpointed(host, RoomId(saved.room));
             }
             Some(host_to_world::Body::AtGate(request)) => {
-                self.handle_gate_request(now, host, &request)
+                self.handle_gate_request(now, host, &request);
             }
             Some(host_to_world::Body::Departed(departed)) => {
                 self.handle_departed(now, host, departed);

@@ -92,11 +92,8 @@ impl ServerComponents {
             tracing::warn!("`--nats` is ignored: it applies to `--hosts cluster` only");
         }
         let mut hosts = JoinSet::new();
-        let (hosts_stop, member_stop, http_stop) = (
-            CancellationToken::new(),
-            CancellationToken::new(),
-            CancellationToken::new(),
-        );
+        let [hosts_stop, member_stop, http_stop] =
+            std::array::from_fn(|_| CancellationToken::new());
         let (role, mut roles) = watch::channel(ClusterRole::Seeking);
         let (mut embedded, mut lobby_ended, mut member) = (None, None, None);
         if config.hosts == HostingMode::Cluster {

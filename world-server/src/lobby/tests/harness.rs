@@ -72,10 +72,10 @@ impl LobbyHarness {
     }
 
     pub(super) fn with(config: LobbyConfig) -> Self {
-        Self::with_dice(config, 0)
+        Self::with_random_start(config, 0)
     }
 
-    fn with_dice(mut config: LobbyConfig, mut calls: u64) -> Self {
+    fn with_random_start(mut config: LobbyConfig, mut calls: u64) -> Self {
         config.epoch_unix = Duration::from_secs(EPOCH_UNIX_S);
         let game = |name: &str, min_players, join_running| GameInfo {
             name: name.to_owned(),
@@ -153,7 +153,7 @@ impl LobbyHarness {
     }
 
     fn after(records: &BTreeMap<RecordKey, Vec<u8>>, patience: Duration) -> Self {
-        let mut next = Self::with_dice(recording(), 1 << 20);
+        let mut next = Self::with_random_start(recording(), 1 << 20);
         let given = records.iter().map(|(key, bytes)| (*key, &bytes[..]));
         next.lobby.restore(next.now, given, patience);
         next.records = records.clone();

@@ -119,6 +119,7 @@ impl RandomRun {
 
     /// The leader dies with its unwritten records, and a new one takes over; most hosts reconnect,
     /// and all clients do.
+    #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
     pub(super) fn leader_dies(&mut self) {
         let mut directory = self.directory.take().expect("a directory");
         directory.leaders += 1;
