@@ -1,8 +1,8 @@
-//! From what has changed in the world to what each client is to be told of it.
+//! Turns the changes of the world into what each client has to be sent.
 //!
-//! The order within a tick: first what is where, then who follows what, then what is told to them,
-//! then what is gone. So an event reaches those who follow its object at the end of the tick, be it
-//! that the object goes with it.
+//! The order within a tick: first the positions, then who follows what, then the changes for the
+//! followers, and the removed objects last. So an event reaches all clients that follow its object
+//! at the end of the tick, even if the object is removed at that tick.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::message::{EventValue, Notice};
@@ -16,7 +16,7 @@ use crate::logic::world::{EventField, World, WorldChange};
 use crate::stats::RoomStats;
 
 impl Network {
-    /// Takes over what has changed in the world at this tick, and lets newcomers see.
+    /// Applies the world's changes of this tick and adds the clients that join.
     pub fn apply(
         &mut self,
         moment: TickTimes,
@@ -44,7 +44,8 @@ impl Network {
         }
     }
 
-    /// What is where. Whatever came and went within the tick was never there for anybody.
+    /// Notes positions, visibility and budgets. An object that is spawned and despawned within one
+    /// tick is skipped: no client ever follows it.
     fn note_change(&mut self, moment: TickTimes, change: &WorldChange, world: &World) {
         match *change {
             WorldChange::Spawned { object, cell } if world.contains(object) => {
@@ -94,7 +95,7 @@ impl Network {
             let home = self
                 .viewers
                 .get(client)
-                .expect("who arrives was admitted")
+                .expect("a joining client was admitted")
                 .home;
             self.interest.add_viewer(client, avatar, home);
             let number = self
@@ -105,7 +106,8 @@ impl Network {
         }
     }
 
-    /// A viewer's zones follow its avatar, once it is a margin beyond its home cell.
+    /// Moves the home cells of the viewers whose avatars are beyond the margin around theirs
+    /// (hysteresis).
     fn move_homes(&mut self, world: &World) {
         let Network {
             viewers,
@@ -158,8 +160,8 @@ impl Network {
                 ref fields,
             } => {
                 self.for_each_follower(about, |viewer| {
-                    // What happened to it before it came into sight is not for this client, be it a
-                    // moment before.
+                    // The client must not learn what happened to the object before the object came
+                    // into sight, not even a moment before.
                     if viewer
                         .slots
                         .visible_since(about)
@@ -185,8 +187,8 @@ impl Network {
         }
     }
 
-    /// An object belongs to another team: others may know it better, and if it is an avatar, its
-    /// player knows others better.
+    /// Updates the audiences after an object has changed teams: other clients may know more or less
+    /// of it, and if it is an avatar, its player may know more or less of other objects.
     fn change_team(&mut self, moment: TickTimes, object: ObjectId, world: &World) {
         let schema = &self.shared_state.schema;
         for &number in self.interest.follower_slots(object) {
@@ -211,11 +213,11 @@ impl Network {
         }
     }
 
-    /// Hands what `interest` said to the clients' slots.
+    /// Applies the changes of `interest` to the clients' slots.
     fn apply_interest_changes(&mut self, at: GameTime, world: &World, stats: &mut RoomStats) {
         for change in self.changes.drain(..) {
             match change {
-                interest::InterestChange::ObjectEntered { viewer, object } => {
+                interest::InterestChange::Enter { viewer, object } => {
                     let viewer = self.viewers.get_mut(viewer).expect(FOLLOWER_IS_CLIENT);
                     let ViewerAccess {
                         components,
@@ -248,7 +250,7 @@ impl Network {
 
 const FOLLOWER_IS_CLIENT: &str = "a follower is a client of the room";
 
-/// What the datagrams of a tick are stamped with.
+/// The stamp of the datagrams of this tick.
 fn stamp(moment: TickTimes) -> GameTime {
     moment.now.whole_millis()
 }
@@ -258,7 +260,7 @@ fn ground_position(world: &World, object: ObjectId) -> [f32; 2] {
     [position.x, position.y]
 }
 
-/// An event in the words of one client, who knows objects by its own aliases.
+/// An event for one client, with the aliases under which that client knows the objects.
 fn event_notice(kind: u8, effect: GameTime, fields: &[EventField], viewer: &Viewer) -> Notice {
     let fields = fields.iter().map(|field| match *field {
         EventField::Object(object) => EventValue::Object(viewer.slots.alias(object)),

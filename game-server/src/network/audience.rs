@@ -1,4 +1,4 @@
-//! Who may know what of an object.
+//! Which components of an object a client may know.
 
 use ambit_proto::ids::ObjectId;
 use ambit_proto::schema::{ComponentAudience, Schema};
@@ -6,11 +6,11 @@ use ambit_proto::schema::{ComponentAudience, Schema};
 use super::viewer::Viewer;
 use crate::logic::world::World;
 
-/// What one client may know of an object.
+/// What one client may know of one object.
 pub(super) struct ViewerAccess {
-    /// As a mask.
+    /// A mask: bit `i` is component `i` of the kind.
     pub(super) components: u16,
-    /// Whether it belongs to the player's party.
+    /// Whether the object belongs to the player or to the player's team.
     pub(super) is_ally: bool,
 }
 

@@ -1,10 +1,10 @@
-//! From where things are to what that changes: the part of `Interest` that decides.
+//! Derives the changes of interest from the present cells: the part of `Interest` that decides.
 //!
-//! Each pair that comes into question is judged by where both are now, so it may come up twice
-//! without harm. That none is missed needs the order: viewers look into the lists where objects
-//! stood before this moment's moves, then objects get onto their new lists and look at where
-//! viewers live now. A pair that was apart and is near, or was near and is apart, was brought so by
-//! one of the two.
+//! Each pair that may have changed is judged by the present cells of both, so a pair may come up
+//! twice without harm. The order makes sure that no pair is missed: first viewers check the lists,
+//! which still hold objects at their cells before the moves of this tick; then objects move to
+//! their new lists and check the viewers, by their new home cells. If a pair was apart and is near,
+//! or was near and is apart, one of the two has moved and finds it.
 
 use ambit_proto::ids::ClientId;
 
@@ -13,10 +13,10 @@ use super::slot_map::SlotIndex;
 use super::{Interest, InterestChange, Visibility};
 
 impl Interest {
-    /// Appends what follows from all that was noted since the last call. For one viewer: first what
-    /// its own move brings (what it loses, its avatar if that is new, what it gains; class by class
-    /// and cell by cell, in a cell the latest arrival first), then what objects do, in the order in
-    /// which it was noted.
+    /// Appends the changes that follow from all that was noted since the last call. For one viewer:
+    /// first the changes of its own move (leaves, its avatar if that is new, enters; class by class
+    /// and cell by cell, in a cell the latest arrival first), then the changes of objects, in the
+    /// order in which they were noted.
     pub fn settle(&mut self, sees: &impl Visibility, changes: &mut Vec<InterestChange>) {
         let mut errands = std::mem::take(&mut self.pending_checks);
         self.viewers.apply_moves(&mut errands);
@@ -30,8 +30,8 @@ impl Interest {
         self.pending_checks = errands;
     }
 
-    /// A viewer has come or moved, or sees with other eyes: what does it lose from sight, what
-    /// comes into it?
+    /// Checks a viewer that is new, has moved, or whose visibility may have changed: which objects
+    /// it loses and which it gains.
     fn check_viewer(
         &mut self,
         errand: PendingCheck,
@@ -87,8 +87,8 @@ impl Interest {
         self.batch = batch;
     }
 
-    /// An object has come or moved, or was hidden or revealed: who loses it from sight, into whose
-    /// does it come?
+    /// Checks an object that is new, has moved, or was hidden or revealed: which viewers lose it
+    /// and which gain it.
     fn check_object(
         &mut self,
         errand: PendingCheck,
@@ -137,8 +137,8 @@ impl Interest {
         self.batch = batch;
     }
 
-    /// Whether one that is followed still is. What `sees` says is taken to hold unless it is to be
-    /// asked again.
+    /// Whether a followed object stays followed. The last answer of `visibility` is taken to hold
+    /// unless `recheck` is set.
     fn stays_followed(
         &self,
         viewer: SlotIndex,
@@ -162,7 +162,7 @@ impl Interest {
         *self.viewers.data(viewer) == self.objects.id(object)
     }
 
-    /// The viewers whose avatar the object is.
+    /// The viewers that have the object as their avatar.
     fn viewers_of_avatar(&self, object: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
         let object = self.objects.id(object);
         let pairs = self
@@ -171,13 +171,13 @@ impl Interest {
         pairs.map(|&(_, viewer)| {
             self.viewers
                 .slot(viewer)
-                .expect("a viewer that has an avatar is there")
+                .expect("a viewer with an avatar exists")
         })
     }
 
     fn enter(&mut self, viewer: SlotIndex, object: SlotIndex, changes: &mut Vec<InterestChange>) {
         self.objects.data_mut(object).insert(viewer);
-        changes.push(InterestChange::ObjectEntered {
+        changes.push(InterestChange::Enter {
             viewer: self.viewers.id(viewer),
             object: self.objects.id(object),
         });

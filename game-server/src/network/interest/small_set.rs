@@ -1,15 +1,15 @@
-//! A sorted set of slots that is small almost always: up to ten lie in place, without another trip
-//! to memory.
+//! A sorted set of slots that is small almost always: up to ten are stored inline, without an
+//! allocation.
 //!
-//! One that has been larger keeps its storage, for the next crowd. Cost: a look-up is logarithmic,
-//! a change moves what lies behind it.
+//! A set that has been larger keeps its heap storage for the next time. Cost: a look-up is
+//! logarithmic; an insertion or removal moves the elements behind it.
 
 use super::slot_map::SlotIndex;
 
-/// As many as fit into a cache line of 64 bytes beside what `crowd` knows of an object.
+/// As many as fit into a cache line of 64 bytes beside the other data of a member in `cell_index`.
 const INLINE_CAPACITY: usize = 10;
 
-/// See the module.
+/// A sorted set of slots; see the module.
 pub(super) enum SmallSet {
     Inline {
         len: u8,
@@ -28,7 +28,7 @@ impl Default for SmallSet {
 }
 
 impl SmallSet {
-    /// In ascending order.
+    /// The slots in ascending order.
     pub(super) fn as_slice(&self) -> &[SlotIndex] {
         match self {
             Self::Inline { len, slots } => &slots[..usize::from(*len)],
@@ -40,12 +40,12 @@ impl SmallSet {
         self.as_slice().binary_search(&slot).is_ok()
     }
 
-    /// Puts in a slot that is not in the set.
+    /// Inserts a slot that is not in the set.
     pub(super) fn insert(&mut self, slot: SlotIndex) {
         let at = self
             .as_slice()
             .binary_search(&slot)
-            .expect_err("a slot is in a set once");
+            .expect_err("a slot is inserted once");
         match self {
             Self::Inline { len, slots } if usize::from(*len) < INLINE_CAPACITY => {
                 slots.copy_within(at..usize::from(*len), at + 1);
@@ -62,7 +62,7 @@ impl SmallSet {
         }
     }
 
-    /// Takes out a slot that is in the set.
+    /// Removes a slot that is in the set.
     pub(super) fn remove(&mut self, slot: SlotIndex) {
         let at = self
             .as_slice()
@@ -86,7 +86,7 @@ impl SmallSet {
         }
     }
 
-    /// How many fit in without asking for memory.
+    /// How many slots fit without another allocation.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         match self {

@@ -1,64 +1,66 @@
-//! Poses coded once a tick, for all clients with the same base.
+//! Poses coded once a tick, for all clients with the same baseline.
 //!
-//! (Pose slot, stamp of the base) goes in, what the shared level of the coder makes of it comes
-//! out: computed for the first client that needs it, copied for the others. With it comes how far
-//! off the client is that knows no more than the base: whether it is to be told at all.
+//! A pose slot and the stamp of a baseline go in; the pose coded at the shared level comes out. It
+//! is computed for the first client that needs it and reused for the others. With it comes the
+//! error of a client that extrapolates from the baseline: it decides whether the pose has to be
+//! sent at all.
 //!
-//! Invariant: what comes out depends on (pose, base, stamps) and on nothing else; so who shares it
-//! with whom shows nowhere.
+//! Invariant: the result depends on (pose, baseline, stamps) only; so it does not matter which
+//! clients share it.
 //!
-//! Bound: [`WAYS`] bases for each pose; one more takes the place of an older one and is computed
-//! again. Cost: a look into an array; below 200 ns where it is computed.
+//! Bound: [`WAYS`] baselines for each pose; one more replaces an older one, which is then computed
+//! again if needed. Cost: an array look-up; below 200 ns where the pose is computed.
 
 use ambit_proto::pose::{self, Coded, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 
 use super::pose_table::PoseTable;
 
-/// Bases of one pose in one tick. Clients acknowledge within a few ticks of each other; under a
-/// tight budget, bases of far objects are older.
+/// Baselines of one pose in one tick. Clients acknowledge within a few ticks of each other; under a
+/// tight budget, the baselines of far objects are older.
 pub const WAYS: usize = 16;
 
-/// See the module.
+/// Poses coded for this tick; see the module.
 #[derive(Debug, Default)]
 pub struct CodedPoseCache {
-    /// [`WAYS`] places for each pose slot, and behind them one without a base.
+    /// For each pose slot [`WAYS`] entries, and one without a baseline.
     entries: Vec<CachedPose>,
     encoded: u64,
     lookups: u64,
 }
 
-/// One pose coded against one base.
+/// One pose coded against one baseline.
 #[derive(Clone, Copy, Debug)]
 struct CachedPose {
-    /// For which tick it was computed.
+    /// Stamp of the tick for which it was computed.
     stamp: GameTime,
     baseline: GameTime,
-    /// How far the client is off, in units of the grid or steps of the heading.
+    /// Error of a client that extrapolates from the baseline, in units of the position grid or
+    /// steps of the heading.
     error: u16,
     coded: Coded,
 }
 
-/// What a tick is coded from.
+/// The input of the coder at one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct PoseSource<'b> {
-    /// The poses.
+    /// The recent poses of all objects.
     pub table: &'b PoseTable,
-    /// By kind; a kind without poses has any.
+    /// By kind; a placeholder for a kind without poses.
     pub formats: &'b [PoseFormat],
-    /// Of this tick.
+    /// Stamp of this tick.
     pub stamp: GameTime,
     /// Ticks a second.
     pub tick_hz: u64,
 }
 
-/// Where a coded pose lies, for this tick.
+/// Index of a coded pose, valid for this tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheKey(u32);
 
 impl CodedPoseCache {
-    /// The pose of `slot` as it is now, coded against what it was at `base`; `Unchanged` if nobody
-    /// knows any more what that was.
+    /// The present pose of `slot`, coded against its pose at `baseline`; `None` if that is not
+    /// known any more.
     #[inline]
     pub fn coded_against(
         &mut self,
@@ -78,7 +80,7 @@ impl CodedPoseCache {
         Some(CacheKey(key as u32))
     }
 
-    /// The pose of `slot` as it is now, coded without a base.
+    /// The present pose of `slot`, coded without a baseline.
     pub fn coded_absolute(&mut self, source: PoseSource<'_>, slot: u32) -> CacheKey {
         let key = slot as usize * (WAYS + 1) + WAYS;
         if self
@@ -92,21 +94,21 @@ impl CodedPoseCache {
         CacheKey(key as u32)
     }
 
-    /// The bits.
+    /// The coded pose.
     #[inline]
     pub fn coded(&self, key: CacheKey) -> &Coded {
         &self.entries[key.0 as usize].coded
     }
 
-    /// How far a client is off that knows the base and no more: units of the grid or steps of the
-    /// heading, whichever are more; `u16::MAX` when it would be plainly wrong.
+    /// Error of a client that extrapolates from the baseline: in units of the position grid or
+    /// steps of the heading, whichever is more; `u16::MAX` when its view would be plainly wrong.
     #[inline]
     pub fn error(&self, key: CacheKey) -> u16 {
         self.entries[key.0 as usize].error
     }
 
-    /// As [`CodedPoseCache::error`], of a client that knows what the pose of `slot` was at `base`.
-    /// Nothing takes the place of anything for this: a key stays what it was.
+    /// As [`CodedPoseCache::error`], for a client that has the pose of `slot` at `baseline`.
+    /// Replaces no entry, so keys stay valid.
     pub fn error_against(&self, source: PoseSource<'_>, slot: u32, base: GameTime) -> Option<u16> {
         match self.entries.get(source.entry_index(slot, base)) {
             Some(place) if place.stamp == source.stamp && place.baseline == base => {
@@ -116,7 +118,7 @@ impl CodedPoseCache {
         }
     }
 
-    /// How many poses were coded, and how often one was looked up, since the last call.
+    /// How many poses were coded, and how many look-ups there were, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
         (
             std::mem::take(&mut self.encoded),
@@ -173,14 +175,14 @@ impl PoseSource<'_> {
         )
     }
 
-    /// Where the pose coded against this base lies. Ticks in a row lie side by side.
+    /// Index of the entry for this baseline. Baselines of successive ticks have successive entries.
     fn entry_index(&self, slot: u32, base: GameTime) -> usize {
         let tick = (base.millis() * self.tick_hz + 500) / 1_000;
         slot as usize * (WAYS + 1) + tick as usize % WAYS
     }
 }
 
-/// How far off the receiver is that goes on from `base`.
+/// Error of a receiver that extrapolates from `baseline`.
 fn extrapolation_error(
     format: PoseFormat,
     base: (GameTime, &Pose),
@@ -188,8 +190,8 @@ fn extrapolation_error(
     pose: &Pose,
 ) -> u16 {
     let Turning::Yaw { bits } = format.turn else {
-        // What two poses foretell depends on which two a client has: here only what does not change
-        // is foretold.
+        // An extrapolation from two poses depends on which two a client has. Here only the
+        // unchanged pose counts as extrapolated.
         return if base.1 == pose { 0 } else { u16::MAX };
     };
     let shown = pose::estimate(&format, base, None, now);
@@ -243,7 +245,7 @@ mod tests {
                     coded.bits_x256(),
                     "base {base}"
                 );
-                // Looking at another base does no harm to a key.
+                // A query for another baseline does not change the entry of a key.
                 let before = cache.error(key);
                 cache.error_against(source, 1, at(base - 3));
                 assert_eq!(cache.error(key), before);

@@ -1,12 +1,12 @@
 //! The pose section of one client's datagram.
 //!
-//! What is due ([`Candidate`]s) and how many bytes there are go in; the section's bytes come out,
-//! and what did not fit stays due. While all fit, nobody asks what is worth most; when not, what
-//! has waited longest for its class goes first, and what does not fit is skipped for the next that
-//! does.
+//! The poses that are due ([`PoseCandidate`]s) and the byte limit go in; the bytes of the section
+//! come out, and what did not fit stays due. While all poses fit, no priorities are computed.
+//! Otherwise the pose that has waited longest, weighted by its class, is sent first, and one that
+//! does not fit is skipped for the next one that does.
 //!
-//! Invariants: slots ascend in a section; no section is longer than it may be; an object stands in
-//! one section a tick at most.
+//! Invariants: slots ascend in a section; no section exceeds its limit; an object is in at most one
+//! section per tick.
 
 use ambit_proto::pose::{self, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter};
 use ambit_proto::time::GameTime;
@@ -18,41 +18,42 @@ use super::viewer_poses::{Baseline, PoseCandidate, PoseContext, ViewerPoses, sor
 
 /// Header and end of a section, in bytes, at most.
 const FRAME_BYTES: usize = 9;
-/// About what a slot takes on top of a pose where nearly all slots are there, in 1/256 bits, and
-/// for each doubling of the distance to the next one that is.
+/// Estimated cost of a slot number beside its pose when nearly all slots are present, in 1/256
+/// bits; and below, for each doubling of the distance to the next slot that is present.
 const SLOT_BITS_X256: u32 = 5 * 128;
 const SPARSE_SLOT_BITS_X256: u32 = 3 * 128;
-/// What a mode takes that is not the usual one, in 1/256 bits.
+/// Cost of a mode that is not the usual one, in 1/256 bits.
 const MODE_BITS_X256: u32 = 13 * 128;
-/// What the writer may hold back, being careful, where there is room by these figures.
+/// Room that is left free in the estimate, in 1/256 bits: the writer checks upper bounds, which are
+/// larger than the estimates.
 const SAFETY_MARGIN_X256: u64 = 16 * 256;
-/// Room that a pose without a near base must find at the fine level, in bits. What comes out longer
-/// makes the section be written again with less.
+/// Room that a pose without a baseline in the window must find at the fine level, in bits. If it
+/// turns out longer, the section is written again with fewer poses.
 const MAX_FINE_BITS: usize = 320;
-/// Room that any other pose must find there, in hundredths of what poses typically take.
+/// Room that any other pose must find there, in per cent of the typical size of a pose.
 const FINE_FACTOR_PERCENT: usize = 150;
-/// What names the reference, at most.
+/// Cost of naming the reference pose, at most.
 const MAX_REFERENCE_BITS: usize = 32;
-/// A section with less than that is not worth its header.
+/// A shorter section is not worth its header.
 const MIN_SECTION_BYTES: usize = FRAME_BYTES + 8;
-/// Poses that don't fit before nobody looks for smaller ones any more.
+/// After so many poses that do not fit, the search for smaller ones ends.
 const MAX_MISSES: usize = 8;
 
-/// What one section came to.
+/// The contents and size of one section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SectionStats {
-    /// Poses that it carries.
+    /// Poses in the section.
     pub poses: u32,
-    /// What they take without slots and header, in 1/256 bits; 0 at the fine level, where nobody
-    /// knows.
+    /// Their size without slot numbers and header, in 1/256 bits; 0 at the fine level, where it is
+    /// not known.
     pub content_bits_x256: u64,
-    /// Its header, in bits.
+    /// Size of the header, in bits.
     pub header_bits: usize,
-    /// All its bytes.
+    /// Total size, in bytes.
     pub bytes: usize,
 }
 
-/// The buffers that all clients share.
+/// Buffers that all clients reuse.
 #[derive(Debug, Default)]
 pub struct SectionBuffers {
     chosen: Vec<PoseCandidate>,
@@ -62,24 +63,24 @@ pub struct SectionBuffers {
     fine_scene: pose::fine::Scene,
 }
 
-/// What is written, and for whom.
+/// What a section is written from, and for which client.
 pub struct SectionFiller<'s> {
-    /// The room's state.
+    /// What the choice of poses depends on.
     pub context: PoseContext<'s>,
-    /// The coded poses.
+    /// The coded poses of this tick.
     pub cache: &'s CodedPoseCache,
-    /// What the client is known to have.
+    /// The datagrams sent to the client, with their outcomes.
     pub sent_datagrams: &'s SentDatagrams,
-    /// The slot of the client's avatar.
+    /// The slot of the client's own avatar.
     pub own_slot: Option<u16>,
-    /// Where the client's avatar is.
+    /// Position of the client's own avatar on the ground, in metres.
     pub viewer_position_m: [f32; 2],
-    /// How long it may be.
+    /// The longest section allowed.
     pub max_bytes: usize,
 }
 
 impl SectionFiller<'_> {
-    /// Replaces `out` by a section with as many of `due` as fit, and takes those off the list.
+    /// Replaces `out` by a section with as many of `due` as fit, and removes those from `due`.
     /// `due` is in ascending order of slots, and stays so.
     pub fn fill(
         &self,
@@ -94,7 +95,7 @@ impl SectionFiller<'_> {
         }
         self.choose_candidates(poses, due, buffers);
         let (number, window) = (self.sent_datagrams.next(), self.sent_datagrams.window());
-        // What has lost its base within this tick is looked at again at the next one.
+        // A pose that lost its baseline within this tick is considered again at the next one.
         let holds = |candidate: &mut PoseCandidate| {
             poses.is_baseline_valid(
                 candidate.slot,
@@ -108,8 +109,8 @@ impl SectionFiller<'_> {
             .extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
         let mut filled = self.write(poses, buffers, out);
         let mut fewer = 1;
-        // Nobody knows what adaptive contexts make of a pose before it is written: then it is done
-        // again with fewer.
+        // The size of a pose under adaptive contexts is known only after it is written. If the
+        // section is too long, write it again with fewer poses.
         while out.len() > self.max_bytes {
             self.drop_least_important(poses, fewer, out.len(), buffers);
             filled = self.write(poses, buffers, out);
@@ -130,8 +131,8 @@ impl SectionFiller<'_> {
         }
     }
 
-    /// Replaces `out` by a section with what was chosen, as far as it seems to fit: that is moved
-    /// to `written`.
+    /// Replaces `out` by a section with the chosen poses, as far as they seem to fit; those are
+    /// moved to `written`.
     fn write(
         &self,
         poses: &ViewerPoses,
@@ -160,9 +161,7 @@ impl SectionFiller<'_> {
         };
         let mut header = SectionHeader::new(level, self.sent_datagrams.next(), acked);
         let mut measure = Measure::new();
-        header
-            .wire(&mut measure)
-            .expect("a measure refuses nothing");
+        header.wire(&mut measure).expect("measuring cannot fail");
         let mut filled = SectionStats {
             header_bits: measure.bits(),
             ..SectionStats::default()
@@ -193,8 +192,8 @@ impl SectionFiller<'_> {
         filled
     }
 
-    /// Chooses those that were written once more, but for those that are worth least: as many as
-    /// make up for what is too long.
+    /// Chooses again the poses that were written, except those of the lowest priority: as many as
+    /// make up for the excess, but at least `least`.
     fn drop_least_important(
         &self,
         poses: &ViewerPoses,
@@ -219,7 +218,7 @@ impl SectionFiller<'_> {
         chosen.sort_unstable_by_key(|candidate| candidate.slot);
     }
 
-    /// Moves what is to go out from `due` to `chosen`, in ascending order of slots.
+    /// Moves the poses to send from `due` to `chosen`, in ascending order of slots.
     fn choose_candidates(
         &self,
         poses: &ViewerPoses,
@@ -259,8 +258,8 @@ impl SectionFiller<'_> {
             .sort_unstable_by_key(|candidate| candidate.slot);
     }
 
-    /// What others move with goes first: the avatar, if it is told relative to a pose that the
-    /// client has.
+    /// Writes the reference pose first, relative to which others move: the own avatar, if the
+    /// client has a baseline of it.
     fn write_reference(
         &self,
         writer: &mut SectionWriter<'_>,
@@ -353,7 +352,7 @@ impl PoseCandidate {
         (place_bits + bits).div_ceil(8)
     }
 
-    /// Pose and mode.
+    /// Estimated cost of pose and mode.
     fn cost_bits_x256(&self) -> u32 {
         self.bits_x256
             + if baseline_mode(self.baseline) == Mode::DatagramWindow {
@@ -364,8 +363,8 @@ impl PoseCandidate {
     }
 }
 
-/// About what a slot takes in a section of so many of `slots`: the fewer there are, the farther
-/// apart they are, and the longer are the numbers that say so.
+/// Estimated cost of a slot number in a section with `count` of `slots`: the fewer there are, the
+/// larger the gaps, and the longer the numbers that encode them.
 fn slot_bits_x256(slots: u64, count: u64) -> u32 {
     SLOT_BITS_X256
         + SPARSE_SLOT_BITS_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
@@ -453,8 +452,8 @@ mod tests {
                     );
                     told += sent.len();
                 }
-                // What came out too long is written again with less, and must not come out nearly
-                // empty.
+                // A section that turned out too long is written again with fewer poses, and must
+                // not come out nearly empty.
                 assert!(told > 59, "{told} poses in 59 ticks of {most_bytes} bytes");
             }
         }
@@ -479,14 +478,15 @@ mod tests {
         }
         assert!(
             last.iter().all(|&sent| sent > 160),
-            "nothing is forgotten: {last:?}"
+            "every object is sent again: {last:?}"
         );
     }
 
     #[test]
     fn a_pose_that_does_not_fit_is_skipped_for_one_that_does() {
         let mut crowd = TestObjects::new();
-        // Of all but the last, the client knows a pose: the last one takes much more.
+        // The client has a pose of all but the last object; the pose of the last one takes much
+        // more.
         crowd.tick(10_000, 1);
         crowd.numbers.note_acked(0);
         crowd
@@ -504,8 +504,8 @@ mod tests {
         let mut crowd = TestObjects::new();
         crowd.tick(10_000, 1);
         crowd.numbers.note_acked(0);
-        // SliceSet of a block go out between the look at what is due and its datagram, so many that
-        // the base is out of sight.
+        // Slices of a block are sent between the check of what is due and its datagram: so many
+        // that the baseline leaves the window.
         crowd.slices = 70;
         let (sent, left) = crowd.tick(10_000, 2);
         assert!(sent.is_empty() && !left.is_empty() && crowd.section.is_empty());
@@ -513,7 +513,7 @@ mod tests {
         assert!(crowd.tick(10_000, 3).0.len() >= left.len());
     }
 
-    /// Anywhere within a kilometre, turned and moving in any way.
+    /// A pose within a kilometre, with any orientation and velocity.
     fn any_pose(rng: &mut fastrand::Rng, format: PoseFormat) -> Pose {
         let at = [(); 3].map(|()| rng.i32(..) >> rng.u8(8..32));
         let velocity = |rng: &mut fastrand::Rng| [(); 3].map(|()| rng.i16(..) >> rng.u8(..16));
@@ -545,11 +545,11 @@ mod tests {
     }
 
     struct TestObjects {
-        /// Of all kinds.
+        /// The format of all objects.
         format: PoseFormat,
-        /// At the fine level, and anything may jump anywhere.
+        /// Set for the fine level, where any object may jump anywhere.
         fine: Option<fastrand::Rng>,
-        /// Datagrams that leave before the section is written.
+        /// Datagrams that are sent before the section is written.
         slices: u64,
         book: PoseTable,
         numbers: SentDatagrams,
@@ -589,11 +589,12 @@ mod tests {
             }
         }
 
-        /// All have moved; which slots are in a section of so many bytes, and which are not.
+        /// Moves all objects. Returns the slots that are in a section of at most so many bytes, and
+        /// those that are not.
         fn tick(&mut self, most_bytes: usize, tick: u64) -> (Vec<u16>, Vec<u16>) {
             let stamp = GameTime::from_millis(tick * 50);
             for slot in 0..u32::from(OBJECTS) {
-                // All walk north and look about more and more.
+                // All walk north and turn at each tick.
                 let (x, heading) = (slot as f32, 1.2 + 0.05 * (tick % 12) as f32);
                 let mut pose =
                     self.format

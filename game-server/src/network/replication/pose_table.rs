@@ -1,50 +1,49 @@
-//! What every pose was lately.
+//! The recent poses of all objects.
 //!
-//! Each tick the poses that changed go in ([`PoseTable::note`]); what a pose was at an earlier tick
-//! comes out ([`PoseTable::at`]), which is what a base is: a client that has a datagram has the
-//! poses of its tick. Ticks go by their stamps.
+//! At each tick the poses that changed go in ([`PoseTable::update`]); the pose at an earlier tick
+//! comes out ([`PoseTable::at`]). That is what a baseline is: a client that has a datagram has the
+//! poses of its tick. Ticks are named by their stamps.
 //!
 //! Invariants:
-//! 1. What comes out for a stamp is what the world said at the tick of that stamp, or nothing if
-//!    that is too many changes ago: never another pose.
-//! 2. Of each pose the newest [`KEPT`] changes are kept, however long ago they were: what rests is
-//!    known for ever.
+//! 1. The result for a stamp is the pose at the tick of that stamp, or `None` if that is too many
+//!    changes ago: never another pose.
+//! 2. The newest [`MAX_CHANGES`] changes of each pose are kept, however old they are: the pose of
+//!    an object at rest stays known.
 //!
-//! Poses go by the world's dense pose slots, so that all this lies in arrays. Units: stamps are the
-//! room's time in whole milliseconds; metres for places. Memory: 2.2 KiB a pose. Cost: constant for
-//! what changes at every tick.
+//! Poses are stored by the world's dense pose slots, in arrays. Units: stamps are the room's time
+//! in whole milliseconds; positions are in metres. Memory: 2.2 KiB a pose. Cost: constant for poses
+//! that change at every tick.
 
 use ambit_proto::pose::Pose;
 use ambit_proto::time::GameTime;
 
-/// RecordChanges of a pose that are kept: three seconds of one that changes 20 times a second, one
-/// second at 60.
+/// Changes that are kept of each pose: three seconds at 20 changes a second, one second at 60.
 pub const MAX_CHANGES: usize = 64;
 
-/// See the module.
+/// The recent poses of all objects; see the module.
 #[derive(Debug, Default)]
 pub struct PoseTable {
     entries: Vec<PoseEntry>,
-    /// Stamps of the kept changes: [`KEPT`] places a slot, each change behind the one before it,
-    /// around.
+    /// Stamps of the kept changes: for each slot a ring of [`MAX_CHANGES`] entries.
     stamps: Vec<GameTime>,
     poses: Vec<Pose>,
 }
 
-/// What a tick looks at for each object and client.
+/// What is read for each object and client at a tick.
 #[derive(Clone, Copy, Debug)]
 struct PoseEntry {
-    /// When it changed last.
+    /// Stamp of the last change.
     changed_at: GameTime,
-    /// Where it is on the ground, in metres.
+    /// Position on the ground, in metres.
     position_m: [f32; 2],
-    /// How many changes were noted.
+    /// Number of changes since the object was added.
     count: u32,
     kind: u8,
 }
 
 impl PoseTable {
-    /// A new object has the slot, of this kind; what was noted of its predecessor is gone.
+    /// Assigns the slot to a new object of this kind; the poses of the previous owner are
+    /// discarded.
     pub fn insert(&mut self, slot: u32, kind: u8, stamp: GameTime, pose: Pose, place: [f32; 2]) {
         let slots = slot as usize + 1;
         if self.entries.len() < slots {
@@ -69,7 +68,7 @@ impl PoseTable {
         self.update(slot, stamp, pose, place);
     }
 
-    /// The pose is another at this tick. Twice in a tick is once.
+    /// Notes the pose that changed at this tick. The last of several changes in one tick counts.
     pub fn update(&mut self, slot: u32, stamp: GameTime, pose: Pose, place: [f32; 2]) {
         let head = &mut self.entries[slot as usize];
         if head.count == 0 || head.changed_at != stamp {
@@ -81,13 +80,13 @@ impl PoseTable {
         self.poses[place] = pose;
     }
 
-    /// When the pose changed last.
+    /// Stamp of the last change.
     #[inline]
     pub fn changed_at(&self, slot: u32) -> GameTime {
         self.entries[slot as usize].changed_at
     }
 
-    /// Where the object is on the ground, in metres.
+    /// Position of the object on the ground, in metres.
     #[inline]
     pub fn position_m(&self, slot: u32) -> [f32; 2] {
         self.entries[slot as usize].position_m
@@ -99,16 +98,16 @@ impl PoseTable {
         self.entries[slot as usize].kind
     }
 
-    /// The pose of now.
+    /// The present pose.
     pub fn latest(&self, slot: u32) -> &Pose {
         &self.poses[index(slot, self.entries[slot as usize].count - 1)]
     }
 
-    /// What the pose was at the tick of `stamp`.
+    /// The pose at the tick of `stamp`.
     pub fn at(&self, slot: u32, stamp: GameTime) -> Option<&Pose> {
         let count = self.entries[slot as usize].count;
         let oldest = count.saturating_sub(MAX_CHANGES as u32);
-        // Mostly it has changed at each tick since, so the change in question is one of the newest.
+        // Usually the pose has changed at each tick since, so the change is one of the newest.
         let change = (oldest..count)
             .rev()
             .find(|&change| self.stamps[index(slot, change)] <= stamp)?;

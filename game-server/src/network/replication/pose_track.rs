@@ -1,9 +1,9 @@
-//! What one client was sent of one object's pose, and what that makes of the next one.
+//! What one client was sent of one object's pose, and what has to be sent next.
 //!
-//! Datagrams that carried the pose go in ([`Track::sent`]), the base comes out ([`Track::base`]),
-//! and whether there is anything to tell ([`Track::stands`]). Nothing is done here when something
-//! is acknowledged: which datagrams carried the pose is a mask, what the client has is another
-//! ([`DatagramWindow`]), and where both have a bit is a base.
+//! Datagrams that carried the pose go in ([`PoseTrack::note_sent`]); the baseline comes out
+//! ([`PoseTrack::baseline`]), and whether anything has to be sent ([`PoseTrack::status`]). An
+//! acknowledgement costs nothing here: the datagrams that carried the pose are a mask, those that
+//! the client has are another ([`DatagramWindow`]), and a bit in both is a baseline.
 
 use std::time::Duration;
 
@@ -15,64 +15,65 @@ use super::freshness::{FreshnessClass, FreshnessRates, MAX_TOLERANCE, distance_m
 use super::sent_datagrams::{DatagramWindow, DeliveryOutcome, SentDatagrams};
 use super::viewer_poses::PoseContext;
 
-/// A pose of rest that is under way is sent again after this, whatever the link thinks of its fate.
+/// A pose at rest that is in flight is sent again after this time, even if the link does not count
+/// it as lost yet.
 const REST_RESEND_MS: u64 = 150;
-/// What a pose of rest is worth, for one of an object that stirs and has waited as long.
+/// Priority of a pose at rest, relative to one of an active object that has waited as long.
 const REST_PRIORITY_FACTOR: f32 = 2.0;
-/// What an awake object that keeps still is worth, for one that moves; reference 000 has 10 for
-/// 100.
+/// Priority of an awake object that does not move, relative to one that moves. ("Synchronisation
+/// par le réseau d'un monde virtuel sur Unity" uses 10 to 100.)
 const STILL_PRIORITY_FACTOR: f32 = 0.1;
-/// How far the newest of the window is ahead of the oldest.
+/// Distance between the newest and the oldest datagram of a window.
 const WINDOW_DATAGRAMS: u64 = 32;
-/// No datagram: at 240 a second it would be the last of half a year.
+/// No datagram: at 240 a second, this number would be reached after half a year.
 const NEVER: u32 = u32::MAX;
 
-/// See the module.
+/// What one client was sent of one object's pose; see the module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoseTrack {
-    /// Bit `i`: datagram `last - i` carried it.
+    /// Bit `i`: datagram `last_number - i` carried it.
     carried: u64,
-    /// Stamp of the last of them.
+    /// Stamp of the last datagram that carried it.
     sent_at: GameTime,
-    /// Number of that one.
+    /// Number of that datagram, or `NEVER`.
     last_number: u32,
     pub(super) pose_slot: u32,
-    /// Stamp of the newest that was a base, in milliseconds, its lowest bits; the first one's as
-    /// long as there is none.
+    /// Stamp of the newest baseline, in milliseconds, its lowest bits; that of the first datagram
+    /// as long as there is no baseline.
     baseline_ms: u32,
-    /// Whether the last one that carried it was acknowledged.
+    /// Whether the last datagram that carried it was acknowledged.
     last_acked: bool,
-    /// The own avatar, or one of its team.
+    /// Whether it is the own avatar, or belongs to the player or the player's team.
     pub(super) is_ally: bool,
-    /// The player's target or attacker.
+    /// Whether it is the player's target or attacker.
     pub(super) engaged: bool,
 }
 
 /// What a pose is coded against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Baseline {
-    /// The newest of the window.
+    /// The newest pose of the window, with its stamp.
     DatagramWindow(GameTime),
-    /// The last one, which is older than that.
+    /// The last pose that was sent, which is older than the window.
     Old(GameTime),
-    /// Nothing.
+    /// Nothing: absolute values.
     None,
 }
 
-/// How it stands with a pose.
+/// What has to be done about a pose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PoseStatus {
-    /// The client has all there is to know.
+    /// The client has the present pose: nothing to send.
     Settled,
-    /// What there is to know is under way.
+    /// The present pose is in flight: wait.
     InFlight,
-    /// There is news.
+    /// The pose has to be sent.
     Due {
-        /// What the client is known to have.
+        /// The pose that the client is known to have.
         base: Baseline,
-        /// Whether the object stirs at this very tick.
+        /// Whether the pose changed at this tick.
         stirs: bool,
-        /// Since when nothing newer of it is on its way to the client, or has reached it.
+        /// Since when nothing newer of it is in flight to the client, or has reached it.
         since: GameTime,
     },
 }
@@ -92,7 +93,7 @@ impl PoseTrack {
         }
     }
 
-    /// Datagram `number` of the tick of `stamp` carries it.
+    /// Notes that datagram `number` of the tick of `stamp` carries it.
     pub(super) fn note_sent(&mut self, number: u64, stamp: GameTime) {
         let steps = self.last_sent().map_or(64, |last| number - last);
         if self.last_sent().is_none() {
@@ -121,7 +122,7 @@ impl PoseTrack {
         aligned.unwrap_or(0) & window.mask
     }
 
-    /// Whether there is anything to tell.
+    /// Whether the pose has to be sent.
     pub(super) fn status(
         &mut self,
         source: PoseSource<'_>,
@@ -140,7 +141,7 @@ impl PoseTrack {
         if let Baseline::DatagramWindow(known) | Baseline::Old(known) = base {
             self.baseline_ms = known.millis() as u32;
         }
-        // What was sent and is lost was not sent.
+        // A lost pose counts as not sent.
         let since = match self.last_sent() {
             Some(_) if fate == DeliveryOutcome::Lost => now.saturating_sub(Duration::from_millis(
                 (now.millis() as u32).wrapping_sub(self.baseline_ms).into(),
@@ -192,9 +193,9 @@ impl PoseTrack {
         }
     }
 
-    /// Whether the client shows the object nearly where it is: both if it knows no more than
-    /// `base`, coded as `key`, and if it has the last that was sent. What it foretells is told as
-    /// often as its class wants all the same.
+    /// Whether the client extrapolates the object well enough: both if it has no more than
+    /// `baseline`, coded as `key`, and if it has the last pose that was sent. An extrapolated pose
+    /// is still sent as often as the target age of its class requires.
     pub(super) fn is_extrapolated(
         &self,
         scene: PoseContext<'_>,
@@ -224,9 +225,9 @@ impl PoseTrack {
         of_last.is_some_and(|error| error <= tolerance)
     }
 
-    /// What it is worth: what it has waited, times the rate of its class; more for what has come to
-    /// rest, since that is told once and for all, and less for what clients simulate and is awake
-    /// without moving.
+    /// The priority: the time it has waited, times the rate of its class. Higher for an object that
+    /// came to rest, since its pose then stays; lower for one that clients simulate and that is
+    /// awake without moving.
     pub(super) fn priority(
         &self,
         scene: PoseContext<'_>,
@@ -247,7 +248,7 @@ impl PoseTrack {
         }
     }
 
-    /// How much the player cares.
+    /// How important the object is to the player.
     pub(super) fn class(&self, scene: PoseContext<'_>, viewer: [f32; 2]) -> FreshnessClass {
         let (rates, distance_m) = self.rates(scene, viewer);
         self.class_at(rates, distance_m)
@@ -255,13 +256,13 @@ impl PoseTrack {
 
     fn class_at(&self, rates: &FreshnessRates, distance_m: f32) -> FreshnessClass {
         if self.is_ally || self.engaged {
-            FreshnessClass::EngagedObjects
+            FreshnessClass::Engaged
         } else {
             rates.class(distance_m)
         }
     }
 
-    /// What its kind wants, and how far away it is.
+    /// The freshness of its kind, and its distance.
     fn rates<'s>(&self, scene: PoseContext<'s>, viewer: [f32; 2]) -> (&'s FreshnessRates, f32) {
         let book = scene.source.table;
         (
@@ -341,14 +342,14 @@ mod tests {
                 stirs: false,
                 since: at(1)
             },
-            "it takes too long"
+            "it is in flight for too long"
         );
         scene.send();
         scene.numbers.note_acked(0);
         assert_eq!(
             scene.stands(5),
             PoseStatus::InFlight,
-            "there is one more under way"
+            "another one is in flight"
         );
         scene.numbers.note_lost(1);
         assert_eq!(scene.stands(6), PoseStatus::Settled);
@@ -368,15 +369,11 @@ mod tests {
             PoseStatus::Due { since, .. } => since,
             other => panic!("{other:?}"),
         };
-        assert_eq!(since(&mut scene), at(5), "the last one may be under way");
+        assert_eq!(since(&mut scene), at(5), "the last one may be in flight");
         scene.numbers.note_lost(4);
         assert_eq!(since(&mut scene), at(2));
         scene.numbers.revoke_baselines();
-        assert_eq!(
-            since(&mut scene),
-            at(2),
-            "whether it is a base still or not"
-        );
+        assert_eq!(since(&mut scene), at(2), "revoked or not");
     }
 
     #[test]
@@ -418,7 +415,7 @@ mod tests {
         }
     }
 
-    /// One object that came to be at tick 1.
+    /// One object that is spawned at tick 1.
     struct Scene {
         book: PoseTable,
         numbers: SentDatagrams,

@@ -1,10 +1,10 @@
-//! What one client is sent at one tick.
+//! The datagrams for one client at one tick.
 //!
-//! First it is found out what is due: records from its slots, poses that stir. If there is anything
-//! that cannot wait, or a datagram leaves anyway, all that is due goes out, as late as possible and
-//! from the newest state, until the budget or the number of datagrams is used up: records by
-//! urgency, then poses by their priorities. WrittenRecords leave room for some poses, so that a
-//! crowd that comes into sight does not make what the player fights stand still.
+//! First it is decided what is due: records from the slots, poses of active objects. If anything of
+//! that cannot wait, or a datagram is sent anyway, then all that is due is sent: as late as
+//! possible, from the newest state, until the budget or the number of datagrams is used up. Records
+//! come first, by urgency; then poses, by priority. Records leave some room for poses, so that the
+//! poses of close objects do not stop while many objects come into sight.
 
 use ambit_proto::ids::Seq;
 use ambit_proto::link::MAX_DATAGRAM;
@@ -19,24 +19,24 @@ use crate::network::replication::pose_section::{SectionFiller, SectionStats};
 use crate::network::replication::viewer_poses::CollectOptions;
 use crate::network::shared_state::{SendBuffers, TickContext};
 
-/// Datagrams to one client in one tick. What is due beyond that goes out in the ticks after: the
-/// nearest first.
+/// Datagrams with a body to one client in one tick. What is due beyond that is sent at the next
+/// ticks, the nearest first.
 pub const DATAGRAMS_PER_TICK: usize = 4;
-/// Datagrams without a body that may follow those: all together fit into what QUIC lets wait
+/// Datagrams without a body that may follow those. All together fit into QUIC's send buffer
 /// ([`DATAGRAM_SEND_BUFFER_BYTES`](ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES)), so that none
-/// pushes out another; and bases stay known for four ticks. At 20 ticks a second that is 2 Mbit/s
-/// for blocks.
+/// pushes out another, and baselines stay known for four ticks. At 20 ticks a second this allows 2
+/// Mbit/s for blocks.
 const SLICES_PER_TICK: usize = 12;
-/// A further datagram for less than that is not worth its headers.
+/// A second body that is shorter than this is not worth its headers.
 const MIN_EXTRA_BODY_BITS: usize = 8 * 64;
-/// No body is shorter: a stamp, the shortest records or an empty section, and the ends.
+/// The shortest body: a stamp, the shortest records or an empty section, and the end marks.
 const MIN_BODY_BITS: usize = BODY_OVERHEAD_BITS + 2 * END_BITS;
-/// Of a body, what records leave to poses: one part in so many.
+/// Records leave one part in so many of a body to poses.
 const POSE_SHARE_DIVISOR: usize = 4;
-/// How fast the typical cost of a pose follows: one part in so many a datagram.
+/// Smoothing of the average size of a pose: each datagram counts one part in so many.
 const TYPICAL_SMOOTHING: u32 = 8;
 
-/// What one datagram came to, in bits.
+/// The size of one datagram's parts.
 #[derive(Clone, Copy, Debug, Default)]
 struct DatagramBits {
     stamp_bits: usize,
@@ -45,7 +45,7 @@ struct DatagramBits {
 }
 
 impl Viewer {
-    /// Hands the datagrams that this client gets at this tick to `out`.
+    /// Passes the datagrams for this client at this tick to `out`.
     pub fn send(&mut self, tick: &mut TickContext<'_>, mut out: impl FnMut(Bytes)) {
         if tick.is_final && !self.pulse_schedule.is_behind(tick.now) {
             return;
@@ -75,7 +75,7 @@ impl Viewer {
                 .link
                 .body_budget_bits(tick.now.into())
                 .min(self.pacer.available_bits());
-            // A body that follows one that is full, or a first one.
+            // The first body may be short; a further one follows a full one and must be worth it.
             let body = if turn > 0 {
                 said && room_bits >= MIN_EXTRA_BODY_BITS
             } else {
@@ -86,8 +86,7 @@ impl Viewer {
             }
             out(self.write_datagram(tick, shared, said, if body { room_bits } else { 0 }));
         }
-        // SliceSet of the static world go beside all that, as far as their share of the budget
-        // goes.
+        // Slices of blocks (the static world) follow, as far as their share of the budget allows.
         for _ in 0..SLICES_PER_TICK {
             if !self.link.wants_to_send(tick.now.into()) {
                 break;
@@ -108,8 +107,8 @@ impl Viewer {
         }
     }
 
-    /// The static world goes out beside all else, once the client has its avatar: with the budget's
-    /// share for blocks.
+    /// Hands the static world to the link as a block, once the client knows its avatar. The block
+    /// uses its own share of the budget.
     fn send_static_map(&mut self, tick: &TickContext<'_>) {
         if self.is_map_sent || !self.slots.knows_own_avatar() {
             return;
@@ -117,12 +116,12 @@ impl Viewer {
         self.is_map_sent = true;
         let map = tick.world.static_map();
         if !map.is_empty() && self.link.send_block(tick.now.into(), map).is_err() {
-            tracing::warn!(client = %self.client, "the static world is longer than a link takes");
+            tracing::warn!(client = %self.client, "static world not sent: it is longer than a link accepts");
         }
     }
 
-    /// Finds out which poses are due. Whether they are coded with the shared level, and how many
-    /// are left out for want of room.
+    /// Collects the poses that are due. Returns whether they are coded at the shared level, and how
+    /// many were left out because there are too many.
     fn collect_poses(&mut self, tick: &mut TickContext<'_>) -> (bool, usize) {
         let (poses, mut deferred) = (self.slots.poses_mut(), 0);
         tick.buffers.due_poses.clear();
@@ -172,7 +171,7 @@ impl Viewer {
             || self.pulse_schedule.is_due(tick.now, sees_motion)
     }
 
-    /// A datagram with as much of what is due as it holds, and the stamp.
+    /// Writes a datagram with the stamp and as much of what is due as fits.
     fn write_datagram(
         &mut self,
         tick: &mut TickContext<'_>,
@@ -229,7 +228,7 @@ impl Viewer {
         datagram
     }
 
-    /// Looks at how old what this client was sent is, for the figures.
+    /// Samples the age of the client's poses, for the statistics.
     pub fn sample_ages(&self, tick: &mut TickContext<'_>) {
         let place = ground_position(tick, self.avatar);
         let (scene, _) = tick
@@ -253,7 +252,7 @@ impl Viewer {
     }
 }
 
-/// The body of a datagram in the making.
+/// Writes the body of one datagram.
 struct BodyWriter<'b, 't> {
     tick: &'b mut TickContext<'t>,
     slots: &'b mut super::ObjectSlots,
@@ -284,7 +283,7 @@ impl BodyWriter<'_, '_> {
         }
     }
 
-    /// How many bits they took.
+    /// Writes the effect times if they fit. Returns the bits used.
     fn write_effects(
         &mut self,
         writer: &mut Writer<'_>,
@@ -311,7 +310,7 @@ impl BodyWriter<'_, '_> {
         bits
     }
 
-    /// How many bits they took.
+    /// Writes the records that fit. Returns the bits used.
     fn write_records(
         &mut self,
         writer: &mut Writer<'_>,
@@ -404,7 +403,7 @@ const _: () = assert!(
         <= ambit_proto::quic::DATAGRAM_SEND_BUFFER_BYTES
 );
 
-/// Where an avatar is on the ground.
+/// The position of an avatar on the ground, in metres.
 fn ground_position(tick: &TickContext<'_>, avatar: ambit_proto::ids::ObjectId) -> [f32; 2] {
     let position = tick.world.position(avatar);
     [position.x, position.y]
