@@ -16,22 +16,22 @@ pub(super) struct ViewerAccess {
 
 impl ViewerAccess {
     pub(super) fn of(world: &World, schema: &Schema, object: ObjectId, viewer: &Viewer) -> Self {
-        let owned = world.owner(object) == Some(viewer.player);
+        let is_own = world.owner(object) == Some(viewer.player);
         let team = world.team(object).filter(|_| world.contains(viewer.avatar));
-        let close = owned || team.is_some() && team == world.team(viewer.avatar);
+        let is_ally = is_own || team.is_some() && team == world.team(viewer.avatar);
         let components = &schema.kinds[usize::from(world.kind(object))].components;
-        let may_follow = |audience: ComponentAudience| match audience {
+        let may_know = |audience: ComponentAudience| match audience {
             ComponentAudience::Public => true,
-            ComponentAudience::Team => close,
-            ComponentAudience::Owner => owned,
+            ComponentAudience::Team => is_ally,
+            ComponentAudience::Owner => is_own,
         };
         let known = components
             .iter()
             .enumerate()
-            .filter(|(_, spec)| may_follow(spec.audience));
+            .filter(|(_, spec)| may_know(spec.audience));
         ViewerAccess {
             components: known.fold(0, |mask, (index, _)| mask | 1 << index),
-            is_ally: close,
+            is_ally,
         }
     }
 }

@@ -81,13 +81,13 @@ impl CommandFilter {
 
     /// Limits the answers: one for each command of a flood would cost more than the flood itself.
     fn may_answer_refusal(&mut self, at: GameTime) -> bool {
-        let may = self
+        let is_allowed = self
             .last_refusal_at
-            .is_none_or(|told| at.since(told) >= Duration::from_secs(1));
-        if may {
+            .is_none_or(|last| at.since(last) >= Duration::from_secs(1));
+        if is_allowed {
             self.last_refusal_at = Some(at);
         }
-        may
+        is_allowed
     }
 
     /// A token bucket over the client's commands.
@@ -95,11 +95,11 @@ impl CommandFilter {
         let earned = at.since(self.tokens_at).as_secs_f64() * COMMANDS_PER_S;
         self.tokens = (self.tokens + earned).min(COMMANDS_PER_S);
         self.tokens_at = self.tokens_at.max(at);
-        let may = self.tokens >= 1.0;
-        if may {
+        let is_allowed = self.tokens >= 1.0;
+        if is_allowed {
             self.tokens -= 1.0;
         }
-        may
+        is_allowed
     }
 }
 
@@ -109,17 +109,17 @@ mod tests {
 
     #[test]
     fn the_newest_key_command_wins_whatever_the_order() {
-        let mut hearing = CommandFilter::new(GameTime::ZERO);
-        let heard = [7, 6, 9].map(|number| {
+        let mut filter = CommandFilter::new(GameTime::ZERO);
+        let accepted = [7, 6, 9].map(|number| {
             let bytes = wire::encode(&mut Command {
                 number,
                 action: Action::Keys(number),
             });
             matches!(
-                hearing.handle_message(GameTime::ZERO, &bytes),
+                filter.handle_message(GameTime::ZERO, &bytes),
                 UplinkEvent::Command(_)
             )
         });
-        assert_eq!(heard, [true, false, true]);
+        assert_eq!(accepted, [true, false, true]);
     }
 }

@@ -174,12 +174,12 @@ impl LoadMap {
     }
 
     /// Calls `apply` with the counters of the cell and of its region.
-    fn for_cell_and_region(&mut self, cell: Cell, then: impl Fn(&mut CellCounter, u16)) {
+    fn for_cell_and_region(&mut self, cell: Cell, apply: impl Fn(&mut CellCounter, u16)) {
         let (index, window) = (self.index(cell), self.window);
         let columns = usize::from(self.columns.div_ceil(self.edge_cells));
         let (column, row) = (cell.column / self.edge_cells, cell.row / self.edge_cells);
-        then(&mut self.cells[index], window);
-        then(
+        apply(&mut self.cells[index], window);
+        apply(
             &mut self.regions[usize::from(row) * columns + usize::from(column)],
             window,
         );
@@ -270,7 +270,7 @@ mod tests {
         let mut world = World::new(&config, game.schema());
         let (mut loads, mut changes) = (LoadMap::new(config.grid()), Vec::new());
         let mut by_window: BTreeMap<(u64, Cell), u32> = BTreeMap::new();
-        let mut seen = 0;
+        let mut compared = 0;
         for tick in 0..400_u64 {
             let now = GameTime::from_millis(tick * 50);
             world.begin_tick(now);
@@ -304,9 +304,9 @@ mod tests {
             changes.clear();
             // Changes of an object that was removed at this tick have no cell here any more: they
             // are not compared.
-            seen += compare(&loads, &world, tick / 80, &by_window);
+            compared += compare(&loads, &world, tick / 80, &by_window);
         }
-        assert!(seen > 100, "{seen} changes");
+        assert!(compared > 100, "{compared} changes");
     }
 
     /// Compares all cells and regions with a recount; returns the changes of the last complete

@@ -102,9 +102,9 @@ impl Network {
     /// A network without clients, for a world without objects.
     pub fn new(config: &RoomConfig, schema: Schema) -> Self {
         let grid = config.grid();
-        let (classes, zones) = interest_classes(config, &schema);
+        let (classes, areas) = interest_classes(config, &schema);
         Network {
-            interest: Interest::new(&grid, &zones),
+            interest: Interest::new(&grid, &areas),
             grid,
             margin_m: config.margin_m,
             tick: Duration::from_secs(1) / config.tick_hz,
@@ -119,12 +119,12 @@ impl Network {
 
     /// Adds a client. Its datagrams are processed from now on; it gets the world once its
     /// [`JoiningClient`] is applied.
-    pub fn admit(&mut self, now: GameTime, arrival: JoiningClient, world: &World) {
+    pub fn admit(&mut self, now: GameTime, joining: JoiningClient, world: &World) {
         let JoiningClient {
             client,
             player,
             avatar,
-        } = arrival;
+        } = joining;
         let home = self.grid.cell_at(world.position(avatar));
         self.viewers.insert(Viewer::new(
             client,
@@ -158,10 +158,10 @@ impl Network {
         client: ClientId,
         at: GameTime,
         bytes: &[u8],
-        heard: &mut Vec<UplinkEvent>,
+        events: &mut Vec<UplinkEvent>,
     ) -> Result<(), WireError> {
         match self.viewers.get_mut(client) {
-            Some(viewer) => viewer.handle_datagram(at, bytes, heard),
+            Some(viewer) => viewer.handle_datagram(at, bytes, events),
             None => Ok(()),
         }
     }
@@ -219,12 +219,12 @@ impl Network {
         now: GameTime,
         world: &World,
         stats: &mut RoomStats,
-        parting: bool,
+        is_final: bool,
         mut send: impl FnMut(ClientId, Bytes),
     ) {
         let Network {
             shared_state,
-            buffers: scratch,
+            buffers,
             viewers,
             tick,
             ..
@@ -233,16 +233,16 @@ impl Network {
         if stats.ticks.is_multiple_of(SORT_INTERVAL_TICKS) {
             viewers.sort_by_cell();
         }
-        let clients = viewers.len();
+        let client_count = viewers.len();
         let mut tick = TickContext {
             now,
             next_tick_at: now + *tick,
             world,
             shared_state,
-            buffers: scratch,
+            buffers,
             stats,
-            client_count: clients,
-            is_final: parting,
+            client_count,
+            is_final,
         };
         viewers.for_each(|viewer| {
             tick.stats.late_events += viewer.lateness.take();
@@ -303,33 +303,33 @@ impl Network {
     }
 }
 
-fn add_sharing(sharing: &mut EncodingReuse, (made, used): (u64, u64)) {
-    sharing.encoded += made;
-    sharing.uses += used;
+fn add_sharing(reuse: &mut EncodingReuse, (encoded, used): (u64, u64)) {
+    reuse.encoded += encoded;
+    reuse.uses += used;
 }
 
 /// The class of interest of each kind, and the area of interest of each class. Class 0 has the
 /// room's own area.
 fn interest_classes(config: &RoomConfig, schema: &Schema) -> (Vec<u8>, Vec<AreaOfInterest>) {
-    let mut sights = vec![InterestRadii {
+    let mut radii = vec![InterestRadii {
         inner: config.inner,
         outer: config.outer,
     }];
     let mut classes = Vec::with_capacity(schema.kinds.len());
     for kind in &schema.kinds {
-        let sight = kind.interest_radii.unwrap_or(sights[0]);
-        let class = sights
+        let kind_radii = kind.interest_radii.unwrap_or(radii[0]);
+        let class = radii
             .iter()
-            .position(|&known| known == sight)
+            .position(|&other| other == kind_radii)
             .unwrap_or_else(|| {
-                sights.push(sight);
-                sights.len() - 1
+                radii.push(kind_radii);
+                radii.len() - 1
             });
         classes.push(class as u8);
     }
     (
         classes,
-        sights
+        radii
             .into_iter()
             .map(|InterestRadii { inner, outer }| AreaOfInterest { inner, outer })
             .collect(),

@@ -107,56 +107,56 @@ mod tests {
     #[test]
     fn only_a_client_that_is_behind_is_limited_to_a_share_a_tick() {
         let tick = Duration::from_millis(50);
-        let mut pace = Pacer::default();
-        pace.begin_tick(|| 20_000, tick);
+        let mut pacer = Pacer::default();
+        pacer.begin_tick(|| 20_000, tick);
         assert_eq!(
-            (pace.available_bits(), pace.max_poses()),
+            (pacer.available_bits(), pacer.max_poses()),
             (usize::MAX, usize::MAX)
         );
-        pace.end_tick(Some(30), None);
-        assert_eq!(pace.max_poses(), 124);
-        pace.begin_tick(|| 20_000, tick);
-        assert_eq!(pace.available_bits(), 8 * (960 - 53 - 12));
-        pace.note_sent(500);
-        assert_eq!(pace.available_bits(), 8 * (960 - 553 - 53 - 12));
-        pace.note_sent(500);
-        assert_eq!(pace.available_bits(), 0);
-        pace.end_tick(None, None);
-        pace.begin_tick(|| 20_000, tick);
-        assert_eq!(pace.available_bits(), usize::MAX);
+        pacer.end_tick(Some(30), None);
+        assert_eq!(pacer.max_poses(), 124);
+        pacer.begin_tick(|| 20_000, tick);
+        assert_eq!(pacer.available_bits(), 8 * (960 - 53 - 12));
+        pacer.note_sent(500);
+        assert_eq!(pacer.available_bits(), 8 * (960 - 553 - 53 - 12));
+        pacer.note_sent(500);
+        assert_eq!(pacer.available_bits(), 0);
+        pacer.end_tick(None, None);
+        pacer.begin_tick(|| 20_000, tick);
+        assert_eq!(pacer.available_bits(), usize::MAX);
     }
 
     #[test]
     fn a_share_too_small_for_any_datagram_is_saved_up() {
-        let mut pace = Pacer::default();
-        pace.end_tick(Some(0), None);
-        let mut rooms = Vec::new();
+        let mut pacer = Pacer::default();
+        pacer.end_tick(Some(0), None);
+        let mut limits = Vec::new();
         for _ in 0..6 {
-            pace.begin_tick(|| 4_000, Duration::from_micros(16_666));
-            rooms.push(pace.available_bits());
-            pace.end_tick(Some(0), None);
+            pacer.begin_tick(|| 4_000, Duration::from_micros(16_666));
+            limits.push(pacer.available_bits());
+            pacer.end_tick(Some(0), None);
         }
-        assert_eq!(rooms[..2], [0, 8 * (2 * 63 - 65)]);
-        assert!(rooms.is_sorted(), "{rooms:?}");
+        assert_eq!(limits[..2], [0, 8 * (2 * 63 - 65)]);
+        assert!(limits.is_sorted(), "{limits:?}");
     }
 
     #[test]
     fn a_record_longer_than_a_share_is_sent_after_patience_ticks() {
-        let mut pace = Pacer::default();
-        pace.end_tick(Some(9), None);
-        let (mut most, mut bytes) = (0, 0);
+        let mut pacer = Pacer::default();
+        pacer.end_tick(Some(9), None);
+        let (mut max_room, mut bytes) = (0, 0);
         for _ in 0..60 {
-            pace.begin_tick(|| 8_000, Duration::from_millis(50));
-            let room = pace.available_bits() / 8;
-            most = most.max(room);
+            pacer.begin_tick(|| 8_000, Duration::from_millis(50));
+            let room = pacer.available_bits() / 8;
+            max_room = max_room.max(room);
             // Smaller records and poses use all the room.
             if room > 0 {
-                pace.note_sent(room);
+                pacer.note_sent(room);
                 bytes += room as u64 + 53;
             }
-            pace.end_tick(Some(9), Some(0));
+            pacer.end_tick(Some(9), Some(0));
         }
-        assert!(most >= MAX_DATAGRAM - 12, "{most}");
+        assert!(max_room >= MAX_DATAGRAM - 12, "{max_room}");
         assert!(bytes <= 60 * 400, "{bytes}");
     }
 }

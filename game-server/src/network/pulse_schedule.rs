@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn pulses_come_soon_while_something_moves_and_late_otherwise() {
-        let mut rhythm = PulseSchedule::new(GameTime::ZERO);
+        let mut schedule = PulseSchedule::new(GameTime::ZERO);
         let at = GameTime::from_millis;
-        assert!(!rhythm.is_due(at(50), || true));
-        assert!(rhythm.is_due(at(100), || true) && !rhythm.is_due(at(100), || false));
-        assert!(!rhythm.is_due(at(2_950), || false) && rhythm.is_due(at(3_000), || false));
-        assert!(rhythm.is_behind(at(3_000)));
-        rhythm.note_stamp(at(3_000));
-        assert!(!rhythm.is_behind(at(3_000)));
-        assert!(!rhythm.is_due(at(3_050), || true));
+        assert!(!schedule.is_due(at(50), || true));
+        assert!(schedule.is_due(at(100), || true) && !schedule.is_due(at(100), || false));
+        assert!(!schedule.is_due(at(2_950), || false) && schedule.is_due(at(3_000), || false));
+        assert!(schedule.is_behind(at(3_000)));
+        schedule.note_stamp(at(3_000));
+        assert!(!schedule.is_behind(at(3_000)));
+        assert!(!schedule.is_due(at(3_050), || true));
     }
 }

@@ -125,13 +125,13 @@ impl SharedTickState {
     /// Whether a client that has `active` active objects gets its poses at the shared level. What
     /// other clients get, and the number of objects in the room, must not affect this: it would
     /// reveal hidden objects.
-    pub fn uses_shared_level(&self, clients: usize, active: usize) -> bool {
+    pub fn uses_shared_level(&self, client_count: usize, active_count: usize) -> bool {
         match self.coding {
             PoseCoding::Shared => true,
             PoseCoding::Fine => false,
             PoseCoding::Auto => {
                 !self.has_free_turning
-                    || clients as u64 * active as u64 * self.tick_hz > FINE_POSES_PER_S
+                    || client_count as u64 * active_count as u64 * self.tick_hz > FINE_POSES_PER_S
             }
         }
     }
@@ -140,7 +140,7 @@ impl SharedTickState {
     pub fn pose_context(
         &mut self,
         stamp: GameTime,
-        shared: bool,
+        is_shared_level: bool,
     ) -> (PoseContext<'_>, &mut CodedPoseCache) {
         let source = PoseSource {
             table: &self.pose_table,
@@ -152,7 +152,7 @@ impl SharedTickState {
             PoseContext {
                 source,
                 rates: &self.rates,
-                is_shared_level: shared,
+                is_shared_level,
             },
             &mut self.coded_poses,
         )

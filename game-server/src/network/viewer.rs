@@ -89,13 +89,9 @@ pub struct LateUpdateCounter {
 impl LateUpdateCounter {
     /// Accepts a report. The count is limited to what a client can receive in the time since it
     /// joined.
-    fn note(&mut self, report: LatenessReport, here_for: Duration) {
-        let most = (here_for.as_secs() + 1) * MAX_UPDATES_PER_S;
-        self.reported = report
-            .late
-            .min(report.received)
-            .min(most)
-            .max(self.reported);
+    fn note(&mut self, report: LatenessReport, present_for: Duration) {
+        let max = (present_for.as_secs() + 1) * MAX_UPDATES_PER_S;
+        self.reported = report.late.min(report.received).min(max).max(self.reported);
     }
 
     /// How many were late since the last call.
@@ -151,14 +147,14 @@ impl Viewer {
         &mut self,
         at: GameTime,
         datagram: &[u8],
-        heard: &mut Vec<UplinkEvent>,
+        events: &mut Vec<UplinkEvent>,
     ) -> Result<(), WireError> {
         self.bytes_in_out.0 += datagram.len() as u64;
         let body = self.link.handle_datagram(at.into(), datagram)?;
         let uplink = body.map_or(Ok(None), message::read_uplink);
-        self.handle_link_events(at, heard);
+        self.handle_link_events(at, events);
         if let Some(uplink) = uplink? {
-            self.handle_uplink(at, uplink, heard);
+            self.handle_uplink(at, uplink, events);
         }
         Ok(())
     }
@@ -167,7 +163,7 @@ impl Viewer {
     /// full, and drops the notice: a client that acknowledges nothing cannot be notified, and state
     /// is sent in another way.
     pub fn send_notice(&mut self, now: GameTime, notice: &mut Notice) -> bool {
-        let (expires_at, leave_by) = match notice {
+        let (expires_at, send_by) = match notice {
             Notice::Event { effect, .. } => (
                 *effect + NOTICE_LIFETIME,
                 effect.saturating_sub(TRAVEL_TIME),
@@ -180,7 +176,7 @@ impl Viewer {
                 now.into(),
                 bytes,
                 Some(expires_at.into()),
-                Some(leave_by.into()),
+                Some(send_by.into()),
             )
             .is_ok()
     }
@@ -219,26 +215,26 @@ impl Viewer {
     }
 
     /// Processes the events of the link: messages that arrived, packets acknowledged or lost.
-    fn handle_link_events(&mut self, at: GameTime, heard: &mut Vec<UplinkEvent>) {
+    fn handle_link_events(&mut self, at: GameTime, events: &mut Vec<UplinkEvent>) {
         while let Some(event) = self.link.poll_event() {
             match event {
                 LinkEvent::Acked(seq) => {
                     self.last_ack_at = self.last_ack_at.max(at);
                     self.sent_datagrams.note_acked(self.link.number_of(seq));
                     self.effect_reports.handle_acked(seq);
-                    for carried in self.packet_log.take(seq) {
-                        self.slots.handle_acked(carried);
+                    for record in self.packet_log.take(seq) {
+                        self.slots.handle_acked(record);
                     }
                 }
                 LinkEvent::LostLeader(seq) => {
                     self.sent_datagrams.note_lost(self.link.number_of(seq));
                     self.effect_reports.handle_lost(seq);
-                    for carried in self.packet_log.take(seq) {
-                        self.slots.handle_lost(carried, seq);
+                    for record in self.packet_log.take(seq) {
+                        self.slots.handle_lost(record, seq);
                     }
                 }
                 LinkEvent::Message(bytes) => {
-                    heard.push(self.command_filter.handle_message(at, &bytes))
+                    events.push(self.command_filter.handle_message(at, &bytes))
                 }
                 // Clients send no blocks (the link refuses them), and the server sends no pings.
                 LinkEvent::Block(_) | LinkEvent::BlockSent | LinkEvent::Pong { .. } => {}
@@ -246,11 +242,11 @@ impl Viewer {
         }
     }
 
-    fn handle_uplink(&mut self, at: GameTime, uplink: Uplink, heard: &mut Vec<UplinkEvent>) {
+    fn handle_uplink(&mut self, at: GameTime, uplink: Uplink, events: &mut Vec<UplinkEvent>) {
         if let Some(report) = uplink.report {
             self.lateness.note(report, at.since(self.joined_at));
         }
-        heard.extend(uplink.input.map(UplinkEvent::Input));
+        events.extend(uplink.input.map(UplinkEvent::Input));
         // A client repeats this report; a failure from before the baselines were revoked is already
         // handled.
         let failed = uplink
@@ -261,7 +257,7 @@ impl Viewer {
             // An object at rest may have been decoded against a wrong baseline: send its pose
             // again.
             self.slots.activate_poses();
-            heard.push(UplinkEvent::MissingBaseline);
+            events.push(UplinkEvent::MissingBaseline);
         }
     }
 }

@@ -38,42 +38,42 @@ impl Viewers {
     /// Adds a client that is not in the room.
     pub(super) fn insert(&mut self, viewer: Viewer) {
         let (client, avatar) = (viewer.client, viewer.avatar);
-        let place = self.free.pop().unwrap_or_else(|| {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             self.entries.len() as u32 - 1
         });
-        self.entries[place as usize] = Some(Box::new(viewer));
+        self.entries[index as usize] = Some(Box::new(viewer));
         let at = self
             .by_id_order
             .partition_point(|&other| self.at(other).client < client);
-        self.by_id_order.insert(at, place);
-        self.by_cell_order.push(place);
-        let before = self.by_client.insert(client, place);
-        assert!(before.is_none(), "a client is inserted once");
-        self.by_avatar.insert(avatar, place);
+        self.by_id_order.insert(at, index);
+        self.by_cell_order.push(index);
+        let previous = self.by_client.insert(client, index);
+        assert!(previous.is_none(), "a client is inserted once");
+        self.by_avatar.insert(avatar, index);
     }
 
     /// Removes a client. Returns whether it was in the room.
     pub(super) fn remove(&mut self, client: ClientId) -> bool {
-        let Some(place) = self.by_client.remove(&client) else {
+        let Some(index) = self.by_client.remove(&client) else {
             return false;
         };
-        let viewer = self.entries[place as usize]
+        let viewer = self.entries[index as usize]
             .take()
             .expect("an index in use has a client");
         // The player may already see through the same avatar by another connection.
-        if self.by_avatar.get(&viewer.avatar) == Some(&place) {
+        if self.by_avatar.get(&viewer.avatar) == Some(&index) {
             self.by_avatar.remove(&viewer.avatar);
         }
-        self.by_id_order.retain(|&other| other != place);
-        self.by_cell_order.retain(|&other| other != place);
-        self.free.push(place);
+        self.by_id_order.retain(|&other| other != index);
+        self.by_cell_order.retain(|&other| other != index);
+        self.free.push(index);
         true
     }
 
     /// Sets the slot that `interest` has for the client.
-    pub(super) fn set_interest_slot(&mut self, client: ClientId, number: u32) {
-        let index = number as usize;
+    pub(super) fn set_interest_slot(&mut self, client: ClientId, slot: u32) {
+        let index = slot as usize;
         if self.by_interest_slot.len() <= index {
             self.by_interest_slot.resize(index + 1, u32::MAX);
         }
@@ -81,48 +81,48 @@ impl Viewers {
     }
 
     /// The client that has this slot in `interest`.
-    pub(super) fn at_interest_slot_mut(&mut self, number: u32) -> &mut Viewer {
-        self.at_mut(self.by_interest_slot[number as usize])
+    pub(super) fn at_interest_slot_mut(&mut self, slot: u32) -> &mut Viewer {
+        self.at_mut(self.by_interest_slot[slot as usize])
     }
 
     pub(super) fn get(&self, client: ClientId) -> Option<&Viewer> {
-        self.by_client.get(&client).map(|&place| self.at(place))
+        self.by_client.get(&client).map(|&index| self.at(index))
     }
 
     pub(super) fn get_mut(&mut self, client: ClientId) -> Option<&mut Viewer> {
-        let place = *self.by_client.get(&client)?;
-        Some(self.at_mut(place))
+        let index = *self.by_client.get(&client)?;
+        Some(self.at_mut(index))
     }
 
     /// The client that sees through this object.
     pub(super) fn get_by_avatar_mut(&mut self, avatar: ObjectId) -> Option<&mut Viewer> {
-        let place = *self.by_avatar.get(&avatar)?;
-        Some(self.at_mut(place))
+        let index = *self.by_avatar.get(&avatar)?;
+        Some(self.at_mut(index))
     }
 
     /// All clients, by their ids.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Viewer> {
-        self.by_id_order.iter().map(|&place| self.at(place))
+        self.by_id_order.iter().map(|&index| self.at(index))
     }
 
     /// Sorts the clients by their home cells; the order decays as they move, so it is called now
     /// and then.
     pub(super) fn sort_by_cell(&mut self) {
         let Viewers {
-            by_cell_order: round,
-            entries: seats,
+            by_cell_order: order,
+            entries,
             ..
         } = self;
-        round.sort_unstable_by_key(|&place| {
-            let viewer = seats[place as usize].as_ref().expect(OCCUPIED);
+        order.sort_unstable_by_key(|&index| {
+            let viewer = entries[index as usize].as_ref().expect(OCCUPIED);
             (z_order(viewer.home), viewer.client)
         });
     }
 
     /// Calls `each` with every client, neighbours one after the other.
     pub(super) fn for_each(&mut self, mut each: impl FnMut(&mut Viewer)) {
-        for &place in &self.by_cell_order {
-            each(self.entries[place as usize].as_mut().expect(OCCUPIED));
+        for &index in &self.by_cell_order {
+            each(self.entries[index as usize].as_mut().expect(OCCUPIED));
         }
     }
 
@@ -136,12 +136,12 @@ impl Viewers {
         self.by_id_order.len()
     }
 
-    fn at(&self, place: u32) -> &Viewer {
-        self.entries[place as usize].as_ref().expect(OCCUPIED)
+    fn at(&self, index: u32) -> &Viewer {
+        self.entries[index as usize].as_ref().expect(OCCUPIED)
     }
 
-    fn at_mut(&mut self, place: u32) -> &mut Viewer {
-        self.entries[place as usize].as_mut().expect(OCCUPIED)
+    fn at_mut(&mut self, index: u32) -> &mut Viewer {
+        self.entries[index as usize].as_mut().expect(OCCUPIED)
     }
 }
 

@@ -102,14 +102,14 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
     pub(super) fn add(&mut self, id: Id, class: u8, cell: Cell) -> SlotIndex {
         let slot = self.slots.insert(id);
         if self.members.len() <= slot as usize {
-            let with = T::default();
+            let data = T::default();
             self.members.push(CellMember {
                 previous: NO_SLOT,
                 next: NO_SLOT,
                 listed_cell: None,
                 class,
                 pending: PendingWork::Nothing,
-                data: with,
+                data,
             });
             self.cells.push(cell);
         }
@@ -145,31 +145,31 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
 
     /// Moves each member with pending work to the list of its cell, and appends the checks that
     /// follow.
-    pub(super) fn apply_moves(&mut self, errands: &mut Vec<PendingCheck>) {
-        let mut noted = std::mem::take(&mut self.pending);
-        for (slot, id) in noted.drain(..) {
+    pub(super) fn apply_moves(&mut self, checks: &mut Vec<PendingCheck>) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for (slot, id) in pending.drain(..) {
             let member = &mut self.members[slot as usize];
             if self.slots.id(slot) != id || member.pending == PendingWork::Nothing {
                 continue;
             }
-            let again =
+            let recheck =
                 std::mem::replace(&mut member.pending, PendingWork::Nothing) == PendingWork::Full;
             let (class, from, to) = (member.class, member.listed_cell, self.cells[slot as usize]);
             if from != Some(to) {
                 self.unlink(slot);
                 self.link(slot, to);
             }
-            if again || from != Some(to) {
-                errands.push(PendingCheck {
+            if recheck || from != Some(to) {
+                checks.push(PendingCheck {
                     slot,
                     class,
                     from,
                     to,
-                    recheck: again,
+                    recheck,
                 });
             }
         }
-        self.pending = noted;
+        self.pending = pending;
     }
 
     /// The members in the list of a class and cell, the latest arrival first, each with its present
@@ -227,12 +227,12 @@ impl<Id: Copy + Eq + Hash, T: Default> CellIndex<Id, T> {
         (own, self.members.iter().map(|member| &member.data))
     }
 
-    fn mark_pending(&mut self, slot: SlotIndex, id: Id, due: PendingWork) {
-        let noted = &mut self.members[slot as usize].pending;
-        if *noted == PendingWork::Nothing {
+    fn mark_pending(&mut self, slot: SlotIndex, id: Id, work: PendingWork) {
+        let pending = &mut self.members[slot as usize].pending;
+        if *pending == PendingWork::Nothing {
             self.pending.push((slot, id));
         }
-        *noted = due.max(*noted);
+        *pending = work.max(*pending);
     }
 
     fn head(&self, class: u8, cell: Cell) -> usize {
@@ -278,60 +278,60 @@ mod tests {
     const HERE: Cell = Cell { column: 1, row: 1 };
     const THERE: Cell = Cell { column: 0, row: 1 };
 
-    fn listed(crowd: &CellIndex<u64, ()>, cell: Cell) -> Vec<(SlotIndex, Cell)> {
-        crowd.members_of(1, cell).collect()
+    fn listed(index: &CellIndex<u64, ()>, cell: Cell) -> Vec<(SlotIndex, Cell)> {
+        index.members_of(1, cell).collect()
     }
 
     #[test]
     fn members_leave_a_list_from_its_front_middle_and_end() {
-        for leaver in 0..3 {
-            let mut crowd: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
+        for moved in 0..3 {
+            let mut index: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
             for id in 0..3 {
-                crowd.add(id, 1, HERE);
+                index.add(id, 1, HERE);
             }
-            let mut errands = Vec::new();
-            crowd.apply_moves(&mut errands);
-            crowd.relocate(leaver, THERE);
+            let mut checks = Vec::new();
+            index.apply_moves(&mut checks);
+            index.relocate(moved, THERE);
             assert_eq!(
-                crowd
+                index
                     .members_of(1, HERE)
-                    .find(|&(slot, _)| u64::from(slot) == leaver),
-                Some((leaver as SlotIndex, THERE))
+                    .find(|&(slot, _)| u64::from(slot) == moved),
+                Some((moved as SlotIndex, THERE))
             );
 
-            errands.clear();
-            crowd.apply_moves(&mut errands);
-            let stay: Vec<_> = [2, 1, 0]
+            checks.clear();
+            index.apply_moves(&mut checks);
+            let rest: Vec<_> = [2, 1, 0]
                 .into_iter()
-                .filter(|&id| id != leaver)
+                .filter(|&id| id != moved)
                 .map(|id| (id as SlotIndex, HERE))
                 .collect();
             assert_eq!(
-                (listed(&crowd, HERE), listed(&crowd, THERE)),
-                (stay, vec![(leaver as SlotIndex, THERE)])
+                (listed(&index, HERE), listed(&index, THERE)),
+                (rest, vec![(moved as SlotIndex, THERE)])
             );
             assert_eq!(
-                errands
+                checks
                     .iter()
-                    .map(|errand| (errand.from, errand.to))
+                    .map(|check| (check.from, check.to))
                     .collect::<Vec<_>>(),
                 [(Some(HERE), THERE)]
             );
 
-            crowd.remove(leaver);
-            assert_eq!(listed(&crowd, THERE), []);
+            index.remove(moved);
+            assert_eq!(listed(&index, THERE), []);
         }
     }
 
     #[test]
     fn a_move_there_and_back_needs_no_check() {
-        let mut crowd: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
-        crowd.add(7, 0, HERE);
-        crowd.apply_moves(&mut Vec::new());
-        crowd.relocate(7, THERE);
-        crowd.relocate(7, HERE);
-        let mut errands = Vec::new();
-        crowd.apply_moves(&mut errands);
-        assert!(errands.is_empty());
+        let mut index: CellIndex<u64, ()> = CellIndex::new(Grid::new(20.0, 20.0, 10.0), 2);
+        index.add(7, 0, HERE);
+        index.apply_moves(&mut Vec::new());
+        index.relocate(7, THERE);
+        index.relocate(7, HERE);
+        let mut checks = Vec::new();
+        index.apply_moves(&mut checks);
+        assert!(checks.is_empty());
     }
 }

@@ -299,8 +299,8 @@ mod tests {
             for _ in 0..1000 {
                 let mut better = false;
                 for step in &steps {
-                    let prize = if step.is_enter { bound_m } else { 0.0 };
-                    let reached = best[step.from] + step.metres - prize;
+                    let reward = if step.is_enter { bound_m } else { 0.0 };
+                    let reached = best[step.from] + step.metres - reward;
                     if reached < best[step.to] - 1e-6 {
                         best[step.to] = reached;
                         better = true;
@@ -319,12 +319,12 @@ mod tests {
 
         /// All states that can be reached, and all steps between them.
         fn steps(&self, metres: fn(Position, Position) -> f64) -> (usize, Vec<Step>) {
-            let mut verdicts = BTreeMap::new();
-            let mut numbers = BTreeMap::new();
+            let mut results = BTreeMap::new();
+            let mut indices = BTreeMap::new();
             let mut states: Vec<SearchState> =
                 vec![(0, 0, self.grid.cell_at(self.viewer[0]), false)];
             let mut steps = Vec::new();
-            numbers.insert(states[0], 0);
+            indices.insert(states[0], 0);
             let mut from = 0;
             while from < states.len() {
                 let (viewer, object, home, followed) = states[from];
@@ -333,11 +333,11 @@ mod tests {
                     let home = self.grid.home_cell(home, seen_from, self.margin_m);
                     for (next_object, &seen_at) in self.within_stride(&self.object, object) {
                         let cell = self.grid.cell_at(seen_at);
-                        let verdict = verdicts.entry((home, cell, followed));
-                        let follows = *verdict
-                            .or_insert_with(|| self.is_followed_after(home, cell, followed));
+                        let result = results.entry((home, cell, followed));
+                        let follows =
+                            *result.or_insert_with(|| self.is_followed_after(home, cell, followed));
                         let state = (next_viewer, next_object, home, follows);
-                        let to = *numbers.entry(state).or_insert_with(|| {
+                        let to = *indices.entry(state).or_insert_with(|| {
                             states.push(state);
                             states.len() - 1
                         });
@@ -422,7 +422,7 @@ mod tests {
                 let object: Vec<f32> = borders(1, 7)
                     .flat_map(|border| [border - STEP_M, border])
                     .collect();
-                let dance = CyclicMotion {
+                let motion = CyclicMotion {
                     grid: Grid::new(85.0, 10.0, 10.0),
                     zone: AreaOfInterest { inner, outer },
                     margin_m,
@@ -430,7 +430,7 @@ mod tests {
                     viewer: line(&viewer),
                     object: line(&object),
                 };
-                dance.check_both(&format!("zones {inner} and {outer}, margin {margin_m} m"));
+                motion.check_both(&format!("zones {inner} and {outer}, margin {margin_m} m"));
             }
         }
     }
@@ -439,7 +439,7 @@ mod tests {
     fn no_motion_round_a_corner_is_cheaper_than_the_bound() {
         for margin_m in [1.0, 2.5] {
             let (viewer, object) = (turning_points(20.0, margin_m), [40.0 - STEP_M, 40.0]);
-            let dance = CyclicMotion {
+            let motion = CyclicMotion {
                 grid: Grid::new(60.0, 60.0, 10.0),
                 zone: USUAL_AREA,
                 margin_m,
@@ -447,7 +447,7 @@ mod tests {
                 viewer: square(&viewer, &viewer),
                 object: square(&object, &object),
             };
-            dance.check_both(&format!("a corner, margin {margin_m} m"));
+            motion.check_both(&format!("a corner, margin {margin_m} m"));
         }
     }
 
@@ -457,7 +457,7 @@ mod tests {
         // also be beyond the far edge, behind a narrow row of cells.
         let viewer = [&[-3.0, 0.0][..], &turning_points(10.0, 1.0)].concat();
         let object = [30.0 - STEP_M, 30.0, 33.0 + STEP_M, 60.0];
-        let dance = CyclicMotion {
+        let motion = CyclicMotion {
             grid: Grid::new(33.0, 33.0, 10.0),
             zone: USUAL_AREA,
             margin_m: 1.0,
@@ -465,14 +465,14 @@ mod tests {
             viewer: square(&viewer, &viewer),
             object: square(&object, &object),
         };
-        dance.check_both("the corner of the map");
+        motion.check_both("the corner of the map");
     }
 
     #[test]
     fn no_motion_of_small_steps_is_cheaper_than_the_bound() {
         let every_half_metre =
             |from: u16, to: u16| (from * 2..=to * 2).map(|half| f32::from(half) / 2.0);
-        let dance = CyclicMotion {
+        let motion = CyclicMotion {
             grid: Grid::new(50.0, 10.0, 10.0),
             zone: USUAL_AREA,
             margin_m: 1.0,
@@ -480,7 +480,7 @@ mod tests {
             viewer: line(&every_half_metre(6, 24).collect::<Vec<_>>()),
             object: line(&every_half_metre(18, 42).collect::<Vec<_>>()),
         };
-        dance.check_both("small steps");
+        motion.check_both("small steps");
     }
 
     /// A motion that is repeated: positions of viewer and object at each step.
@@ -488,11 +488,11 @@ mod tests {
 
     /// Metres for each cycle, viewer and object together, measured by `metres`; infinite if there
     /// are no cycles.
-    fn metres_per_cycle(grid: Grid, script: &Route, metres: fn(&Walker) -> f64) -> f64 {
-        let (viewer, object) = script[0];
+    fn metres_per_cycle(grid: Grid, route: &Route, metres: fn(&Walker) -> f64) -> f64 {
+        let (viewer, object) = route[0];
         let mut pair = Walkers::new(grid, USUAL_AREA, 1.0, &[viewer], &[object]);
         for _ in 0..20 {
-            for &(viewer, object) in script {
+            for &(viewer, object) in route {
                 pair.step(viewer, object);
             }
         }
@@ -500,7 +500,7 @@ mod tests {
         let again = f64::from(pair.cycles());
         assert!(
             again <= travelled_m / BOUND_M * 2_f64.sqrt() + 1.0,
-            "{script:?}"
+            "{route:?}"
         );
         travelled_m / again
     }
@@ -529,10 +529,10 @@ mod tests {
                 )
             };
             let pose = |rng: &mut fastrand::Rng| (place(rng, 0.0, 4.0), place(rng, 20.0, 1.0));
-            let mut script: Route = (0..rng.usize(2..=4)).map(|_| pose(&mut rng)).collect();
+            let mut route: Route = (0..rng.usize(2..=4)).map(|_| pose(&mut rng)).collect();
             let mut best = f64::INFINITY;
             for round in 0..400 {
-                let mut attempt = script.clone();
+                let mut attempt = route.clone();
                 let step = rng.usize(..attempt.len());
                 let spread_m = 2.0 * 0.99_f32.powi(round);
                 let (viewer, object) = &mut attempt[step];
@@ -553,7 +553,7 @@ mod tests {
                 }
                 let metres = metres_per_cycle(grid, &attempt, |walker| walker.straight_m);
                 if metres <= best {
-                    (script, best) = (attempt, metres);
+                    (route, best) = (attempt, metres);
                 }
             }
             cheapest = cheapest.min(best);
@@ -581,7 +581,7 @@ mod tests {
                 )
             };
             let places: Vec<_> = (0..6).map(|_| anywhere(&mut rng)).collect();
-            let mut crowd = Walkers::new(
+            let mut walkers = Walkers::new(
                 Grid::new(size_m, size_m, cell_m),
                 zone,
                 margin_m,
@@ -608,21 +608,21 @@ mod tests {
             for _ in 0..400 {
                 for walker in 0..3 {
                     if rng.bool() {
-                        let to = step(&mut rng, crowd.viewers[walker].position);
-                        crowd.move_viewer(walker, to);
+                        let to = step(&mut rng, walkers.viewers[walker].position);
+                        walkers.move_viewer(walker, to);
                     }
                     if rng.bool() {
-                        let to = step(&mut rng, crowd.objects[walker].position);
-                        crowd.move_object(walker, to);
+                        let to = step(&mut rng, walkers.objects[walker].position);
+                        walkers.move_object(walker, to);
                     }
                 }
-                crowd.settle();
+                walkers.settle();
             }
             let bound_m = f64::from(zone.travel_per_cycle_m(cell_m, margin_m));
-            for (&(viewer, object), &enters) in &crowd.enters {
+            for (&(viewer, object), &enters) in &walkers.enters {
                 let pair = [
-                    &crowd.viewers[viewer as usize],
-                    &crowd.objects[object as usize],
+                    &walkers.viewers[viewer as usize],
+                    &walkers.objects[object as usize],
                 ];
                 let again = f64::from(enters - 1);
                 for travelled_m in [

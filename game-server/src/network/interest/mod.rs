@@ -118,19 +118,19 @@ impl Interest {
     ///
     /// # Panics
     /// When there is no area, or one whose outer radius is smaller than its inner one.
-    pub fn new(grid: &Grid, zones: &[AreaOfInterest]) -> Self {
+    pub fn new(grid: &Grid, areas: &[AreaOfInterest]) -> Self {
         assert!(
-            !zones.is_empty(),
+            !areas.is_empty(),
             "there must be at least one area of interest"
         );
         assert!(
-            zones.iter().all(|zone| zone.inner <= zone.outer),
+            areas.iter().all(|area| area.inner <= area.outer),
             "the outer radius must not be smaller than the inner one"
         );
         Self {
             grid: *grid,
-            areas: zones.to_vec(),
-            objects: CellIndex::new(*grid, zones.len()),
+            areas: areas.to_vec(),
+            objects: CellIndex::new(*grid, areas.len()),
             viewers: CellIndex::new(*grid, 1),
             viewers_by_avatar: BTreeSet::new(),
             pending_checks: Vec::new(),
@@ -157,11 +157,11 @@ impl Interest {
             return;
         };
         let followers = self.objects.data_mut(slot);
-        let tell = |&viewer| InterestChange::Leave {
+        let to_leave = |&viewer| InterestChange::Leave {
             viewer: self.viewers.id(viewer),
             object,
         };
-        changes.extend(followers.as_slice().iter().map(tell));
+        changes.extend(followers.as_slice().iter().map(to_leave));
         followers.clear();
     }
 
@@ -270,7 +270,7 @@ impl Interest {
     /// What a viewer follows: some of the objects in its outer zones, and its own avatar wherever
     /// that is.
     fn followed_by(&self, viewer: SlotIndex) -> impl Iterator<Item = SlotIndex> + '_ {
-        let own = self.avatar_slot(viewer);
+        let avatar_slot = self.avatar_slot(viewer);
         let classes = self
             .viewers
             .listed_cell(viewer)
@@ -278,17 +278,17 @@ impl Interest {
             .flat_map(|home| {
                 (0..)
                     .zip(&self.areas)
-                    .map(move |(class, zone)| (home, class, zone))
+                    .map(move |(class, area)| (home, class, area))
             });
-        let around = classes.flat_map(move |(home, class, zone)| {
-            let cells = self.grid.block(home, zone.outer);
+        let nearby = classes.flat_map(move |(home, class, area)| {
+            let cells = self.grid.block(home, area.outer);
             cells
                 .flat_map(move |cell| self.objects.members_of(class, cell))
                 .map(|(object, _)| object)
         });
-        let others = around.filter(move |&object| Some(object) != own);
+        let others = nearby.filter(move |&object| Some(object) != avatar_slot);
         others
-            .chain(own)
+            .chain(avatar_slot)
             .filter(move |&object| self.is_followed(object, viewer))
     }
 }
@@ -341,9 +341,9 @@ mod tests {
             Self::with_zones(&[AreaOfInterest { inner: 1, outer: 2 }])
         }
 
-        fn with_zones(zones: &[AreaOfInterest]) -> Self {
+        fn with_zones(areas: &[AreaOfInterest]) -> Self {
             Self {
-                interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), zones),
+                interest: Interest::new(&Grid::new(200.0, 200.0, 10.0), areas),
                 unseen: Vec::new(),
             }
         }
@@ -588,8 +588,8 @@ mod tests {
         }
         let mut told: BTreeMap<u32, Vec<InterestChange>> = BTreeMap::new();
         for change in changes {
-            let (InterestChange::Enter { viewer, .. }
-            | InterestChange::Leave { viewer, .. }) = change;
+            let (InterestChange::Enter { viewer, .. } | InterestChange::Leave { viewer, .. }) =
+                change;
             told.entry(viewer.0).or_default().push(change);
         }
         told.remove(&99);

@@ -31,8 +31,8 @@ impl Oracle {
     fn should_follow(&self) -> BTreeSet<(ClientId, ObjectId)> {
         let mut pairs = BTreeSet::new();
         for (&viewer, &(avatar, home)) in &self.viewers {
-            for (&object, &(class, spot)) in &self.objects {
-                let far = i32::max((home.0 - spot.0).abs(), (home.1 - spot.1).abs());
+            for (&object, &(class, position)) in &self.objects {
+                let far = i32::max((home.0 - position.0).abs(), (home.1 - position.1).abs());
                 let (inner, outer) = self.zones[class];
                 let near_enough =
                     far <= inner || far <= outer && self.followed.contains(&(viewer, object));
@@ -62,13 +62,13 @@ impl Oracle {
 
     fn remove_object(&mut self, object: ObjectId) -> Vec<InterestChange> {
         self.objects.remove(&object);
-        let (gone, left) = self
+        let (lost, kept) = self
             .followed
             .iter()
             .partition(|&&(_, followed)| followed == object);
-        self.followed = left;
-        let gone: BTreeSet<(ClientId, ObjectId)> = gone;
-        gone.into_iter()
+        self.followed = kept;
+        let lost: BTreeSet<(ClientId, ObjectId)> = lost;
+        lost.into_iter()
             .map(|(viewer, object)| InterestChange::Leave { viewer, object })
             .collect()
     }
@@ -108,7 +108,7 @@ impl Scene {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (columns, rows) = (rng.u16(1..12), rng.u16(1..12));
         let grid = Grid::new(f32::from(columns) * 5.0, f32::from(rows) * 5.0, 5.0);
-        let zones_of_oracle = zones
+        let oracle_areas = zones
             .iter()
             .map(|zone| (i32::from(zone.inner), i32::from(zone.outer)))
             .collect();
@@ -118,7 +118,7 @@ impl Scene {
             columns,
             rows,
             oracle: Oracle {
-                zones: zones_of_oracle,
+                zones: oracle_areas,
                 ..Oracle::default()
             },
             interest: Interest::new(&grid, zones),
@@ -142,7 +142,7 @@ impl Scene {
     fn compare(&mut self, moment: u32, settled: &[InterestChange]) {
         let Self {
             seed,
-            reported: said,
+            reported,
             expected,
             oracle,
             interest,
@@ -150,17 +150,17 @@ impl Scene {
         } = self;
         let removed = expected.len();
         assert_eq!(
-            said[..removed],
+            reported[..removed],
             expected[..],
             "seed {seed}, moment {moment}: changes of removals"
         );
-        said[removed..].sort_unstable();
+        reported[removed..].sort_unstable();
         assert_eq!(
-            said[removed..],
+            reported[removed..],
             *settled,
             "seed {seed}, moment {moment}: changes of a step"
         );
-        said.clear();
+        reported.clear();
         expected.clear();
 
         for (&viewer, &(_, home)) in &oracle.viewers {
@@ -273,14 +273,14 @@ impl Scene {
             return;
         };
         // The leaves of one removal come in the order of the slots, which the oracle does not know.
-        let mut said = Vec::new();
-        self.interest.remove_object(object, &mut said);
-        self.interest.remove_object(object, &mut said); // No further changes.
+        let mut reported = Vec::new();
+        self.interest.remove_object(object, &mut reported);
+        self.interest.remove_object(object, &mut reported); // No further changes.
         self.interest
             .change_cell(object, Cell { column: 0, row: 0 });
         self.interest.refresh(object);
-        said.sort_unstable();
-        self.reported.append(&mut said);
+        reported.sort_unstable();
+        self.reported.append(&mut reported);
         let mut expected = self.oracle.remove_object(object);
         self.expected.append(&mut expected);
     }

@@ -17,43 +17,49 @@ impl Interest {
     /// first the changes of its own move (leaves, its avatar if that is new, enters; class by class
     /// and cell by cell, in a cell the latest arrival first), then the changes of objects, in the
     /// order in which they were noted.
-    pub fn settle(&mut self, sees: &impl Visibility, changes: &mut Vec<InterestChange>) {
-        let mut errands = std::mem::take(&mut self.pending_checks);
-        self.viewers.apply_moves(&mut errands);
-        for errand in errands.drain(..) {
-            self.check_viewer(errand, sees, changes);
+    pub fn settle(&mut self, visibility: &impl Visibility, changes: &mut Vec<InterestChange>) {
+        let mut checks = std::mem::take(&mut self.pending_checks);
+        self.viewers.apply_moves(&mut checks);
+        for check in checks.drain(..) {
+            self.check_viewer(check, visibility, changes);
         }
-        self.objects.apply_moves(&mut errands);
-        for errand in errands.drain(..) {
-            self.check_object(errand, sees, changes);
+        self.objects.apply_moves(&mut checks);
+        for check in checks.drain(..) {
+            self.check_object(check, visibility, changes);
         }
-        self.pending_checks = errands;
+        self.pending_checks = checks;
     }
 
     /// Checks a viewer that is new, has moved, or whose visibility may have changed: which objects
     /// it loses and which it gains.
     fn check_viewer(
         &mut self,
-        errand: PendingCheck,
-        sees: &impl Visibility,
+        check: PendingCheck,
+        visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
         let PendingCheck {
             slot: viewer,
             to: home,
-            recheck: again,
+            recheck,
             ..
-        } = errand;
+        } = check;
         let mut batch = std::mem::take(&mut self.batch);
 
-        for (class, zone) in (0..).zip(&self.areas) {
-            for cell in errand.cells_left(self.grid, zone.outer) {
+        for (class, area) in (0..).zip(&self.areas) {
+            for cell in check.cells_left(self.grid, area.outer) {
                 let followed = self
                     .objects
                     .members_of(class, cell)
                     .filter(|&(o, _)| self.is_followed(o, viewer));
                 let lost = followed.filter(|&(o, at)| {
-                    !self.stays_followed(viewer, o, home.distance(at) <= zone.outer, again, sees)
+                    !self.stays_followed(
+                        viewer,
+                        o,
+                        home.distance(at) <= area.outer,
+                        recheck,
+                        visibility,
+                    )
                 });
                 batch.extend(lost.map(|(object, _)| object));
             }
@@ -62,21 +68,21 @@ impl Interest {
             self.leave(viewer, object, changes);
         }
 
-        let own = self
+        let avatar = self
             .avatar_slot(viewer)
-            .filter(|&own| again && !self.is_followed(own, viewer));
-        if let Some(own) = own {
-            self.enter(viewer, own, changes);
+            .filter(|&avatar| recheck && !self.is_followed(avatar, viewer));
+        if let Some(avatar) = avatar {
+            self.enter(viewer, avatar, changes);
         }
 
-        for (class, zone) in (0..).zip(&self.areas) {
-            for cell in errand.cells_entered(self.grid, zone.inner) {
+        for (class, area) in (0..).zip(&self.areas) {
+            for cell in check.cells_entered(self.grid, area.inner) {
                 let near = self
                     .objects
                     .members_of(class, cell)
-                    .filter(|&(_, at)| home.distance(at) <= zone.inner);
+                    .filter(|&(_, at)| home.distance(at) <= area.inner);
                 let gained = near.filter(|&(o, _)| {
-                    !self.is_followed(o, viewer) && self.may_follow(viewer, o, sees)
+                    !self.is_followed(o, viewer) && self.may_follow(viewer, o, visibility)
                 });
                 batch.extend(gained.map(|(object, _)| object));
             }
@@ -91,31 +97,29 @@ impl Interest {
     /// and which gain it.
     fn check_object(
         &mut self,
-        errand: PendingCheck,
-        sees: &impl Visibility,
+        check: PendingCheck,
+        visibility: &impl Visibility,
         changes: &mut Vec<InterestChange>,
     ) {
         let PendingCheck {
             slot: object,
             to: cell,
-            recheck: again,
+            recheck,
             ..
-        } = errand;
-        let zone = self.areas[usize::from(errand.class)];
+        } = check;
+        let area = self.areas[usize::from(check.class)];
         let mut batch = std::mem::take(&mut self.batch);
 
-        let is_near = |viewer| self.viewers.cell(viewer).distance(cell) <= zone.outer;
+        let is_near = |viewer| self.viewers.cell(viewer).distance(cell) <= area.outer;
         let followers = self.objects.data(object).as_slice().iter().copied();
-        batch.extend(
-            followers.filter(|&viewer| {
-                !self.stays_followed(viewer, object, is_near(viewer), again, sees)
-            }),
-        );
+        batch.extend(followers.filter(|&viewer| {
+            !self.stays_followed(viewer, object, is_near(viewer), recheck, visibility)
+        }));
         for viewer in batch.drain(..) {
             self.leave(viewer, object, changes);
         }
 
-        if again {
+        if recheck {
             batch.extend(
                 self.viewers_of_avatar(object)
                     .filter(|&viewer| !self.is_followed(object, viewer)),
@@ -125,10 +129,11 @@ impl Interest {
             }
         }
 
-        for home in errand.cells_entered(self.grid, zone.inner) {
+        for home in check.cells_entered(self.grid, area.inner) {
             let near = self.viewers.members_of(0, home).map(|(viewer, _)| viewer);
-            let gained =
-                near.filter(|&v| !self.is_followed(object, v) && self.may_follow(v, object, sees));
+            let gained = near.filter(|&v| {
+                !self.is_followed(object, v) && self.may_follow(v, object, visibility)
+            });
             batch.extend(gained);
         }
         for viewer in batch.drain(..) {
@@ -144,18 +149,23 @@ impl Interest {
         viewer: SlotIndex,
         object: SlotIndex,
         is_near: bool,
-        again: bool,
-        sees: &impl Visibility,
+        recheck: bool,
+        visibility: &impl Visibility,
     ) -> bool {
-        if is_near && !again {
+        if is_near && !recheck {
             return true;
         }
-        self.is_own_avatar(viewer, object) || is_near && self.may_follow(viewer, object, sees)
+        self.is_own_avatar(viewer, object) || is_near && self.may_follow(viewer, object, visibility)
     }
 
-    fn may_follow(&self, viewer: SlotIndex, object: SlotIndex, sees: &impl Visibility) -> bool {
+    fn may_follow(
+        &self,
+        viewer: SlotIndex,
+        object: SlotIndex,
+        visibility: &impl Visibility,
+    ) -> bool {
         self.is_own_avatar(viewer, object)
-            || sees.can_see(*self.viewers.data(viewer), self.objects.id(object))
+            || visibility.can_see(*self.viewers.data(viewer), self.objects.id(object))
     }
 
     fn is_own_avatar(&self, viewer: SlotIndex, object: SlotIndex) -> bool {

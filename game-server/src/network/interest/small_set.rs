@@ -53,10 +53,10 @@ impl SmallSet {
                 *len += 1;
             }
             Self::Inline { slots, .. } => {
-                let mut many = Vec::with_capacity(4 * INLINE_CAPACITY);
-                many.extend_from_slice(slots);
-                many.insert(at, slot);
-                *self = Self::Heap(many);
+                let mut heap = Vec::with_capacity(4 * INLINE_CAPACITY);
+                heap.extend_from_slice(slots);
+                heap.insert(at, slot);
+                *self = Self::Heap(heap);
             }
             Self::Heap(slots) => slots.insert(at, slot),
         }
@@ -106,23 +106,23 @@ mod tests {
     fn it_behaves_as_a_sorted_set_at_any_size() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut few, mut plain) = (SmallSet::default(), BTreeSet::new());
+            let (mut set, mut plain) = (SmallSet::default(), BTreeSet::new());
             for _ in 0..200 {
                 let slot = rng.u32(..5 + seed as u32);
                 if plain.remove(&slot) {
-                    few.remove(slot);
+                    set.remove(slot);
                 } else {
-                    few.insert(slot);
+                    set.insert(slot);
                     plain.insert(slot);
                 }
-                assert!(few.as_slice().iter().eq(&plain), "seed {seed}");
+                assert!(set.as_slice().iter().eq(&plain), "seed {seed}");
                 assert!(
-                    (0..30).all(|slot| few.contains(slot) == plain.contains(&slot)),
+                    (0..30).all(|slot| set.contains(slot) == plain.contains(&slot)),
                     "seed {seed}"
                 );
             }
-            few.clear();
-            assert!(few.as_slice().is_empty(), "seed {seed}");
+            set.clear();
+            assert!(set.as_slice().is_empty(), "seed {seed}");
         }
     }
 }

@@ -66,14 +66,14 @@ impl CodedPoseCache {
         &mut self,
         source: PoseSource<'_>,
         slot: u32,
-        base: GameTime,
+        baseline: GameTime,
     ) -> Option<CacheKey> {
-        let key = source.entry_index(slot, base);
+        let key = source.entry_index(slot, baseline);
         match self.entries.get(key) {
-            Some(place) if place.stamp == source.stamp && place.baseline == base => {}
+            Some(entry) if entry.stamp == source.stamp && entry.baseline == baseline => {}
             _ => {
-                let pose = source.table.at(slot, base)?;
-                self.encode(source, slot, key, Some((base, pose)));
+                let pose = source.table.at(slot, baseline)?;
+                self.encode(source, slot, key, Some((baseline, pose)));
             }
         }
         self.lookups += 1;
@@ -86,7 +86,7 @@ impl CodedPoseCache {
         if self
             .entries
             .get(key)
-            .is_none_or(|place| place.stamp != source.stamp)
+            .is_none_or(|entry| entry.stamp != source.stamp)
         {
             self.encode(source, slot, key, None);
         }
@@ -109,12 +109,17 @@ impl CodedPoseCache {
 
     /// As [`CodedPoseCache::error`], for a client that has the pose of `slot` at `baseline`.
     /// Replaces no entry, so keys stay valid.
-    pub fn error_against(&self, source: PoseSource<'_>, slot: u32, base: GameTime) -> Option<u16> {
-        match self.entries.get(source.entry_index(slot, base)) {
-            Some(place) if place.stamp == source.stamp && place.baseline == base => {
-                Some(place.error)
+    pub fn error_against(
+        &self,
+        source: PoseSource<'_>,
+        slot: u32,
+        baseline: GameTime,
+    ) -> Option<u16> {
+        match self.entries.get(source.entry_index(slot, baseline)) {
+            Some(entry) if entry.stamp == source.stamp && entry.baseline == baseline => {
+                Some(entry.error)
             }
-            _ => Some(source.error_against(slot, (base, source.table.at(slot, base)?))),
+            _ => Some(source.error_against(slot, (baseline, source.table.at(slot, baseline)?))),
         }
     }
 
@@ -131,7 +136,7 @@ impl CodedPoseCache {
         source: PoseSource<'_>,
         slot: u32,
         key: usize,
-        base: Option<(GameTime, &Pose)>,
+        baseline: Option<(GameTime, &Pose)>,
     ) {
         if self.entries.len() <= key {
             let nothing = CachedPose {
@@ -143,17 +148,17 @@ impl CodedPoseCache {
             self.entries
                 .resize((slot as usize + 1) * (WAYS + 1), nothing);
         }
-        let error = base.map_or(u16::MAX, |base| source.error_against(slot, base));
+        let error = baseline.map_or(u16::MAX, |baseline| source.error_against(slot, baseline));
         let coded = pose::code(
             source.format(slot),
-            base,
+            baseline,
             source.stamp,
             source.table.latest(slot),
         );
-        let base = base.map_or(GameTime::MAX, |(base, _)| base);
+        let baseline = baseline.map_or(GameTime::MAX, |(baseline, _)| baseline);
         self.entries[key] = CachedPose {
             stamp: source.stamp,
-            baseline: base,
+            baseline,
             error,
             coded,
         };
@@ -166,18 +171,18 @@ impl PoseSource<'_> {
         &self.formats[usize::from(self.table.kind(slot))]
     }
 
-    fn error_against(&self, slot: u32, base: (GameTime, &Pose)) -> u16 {
+    fn error_against(&self, slot: u32, baseline: (GameTime, &Pose)) -> u16 {
         extrapolation_error(
             *self.format(slot),
-            base,
+            baseline,
             self.stamp,
             self.table.latest(slot),
         )
     }
 
     /// Index of the entry for this baseline. Baselines of successive ticks have successive entries.
-    fn entry_index(&self, slot: u32, base: GameTime) -> usize {
-        let tick = (base.millis() * self.tick_hz + 500) / 1_000;
+    fn entry_index(&self, slot: u32, baseline: GameTime) -> usize {
+        let tick = (baseline.millis() * self.tick_hz + 500) / 1_000;
         slot as usize * (WAYS + 1) + tick as usize % WAYS
     }
 }
@@ -185,16 +190,16 @@ impl PoseSource<'_> {
 /// Error of a receiver that extrapolates from `baseline`.
 fn extrapolation_error(
     format: PoseFormat,
-    base: (GameTime, &Pose),
+    baseline: (GameTime, &Pose),
     now: GameTime,
     pose: &Pose,
 ) -> u16 {
     let Turning::Yaw { bits } = format.turn else {
         // An extrapolation from two poses depends on which two a client has. Here only the
         // unchanged pose counts as extrapolated.
-        return if base.1 == pose { 0 } else { u16::MAX };
+        return if baseline.1 == pose { 0 } else { u16::MAX };
     };
-    let shown = pose::estimate(&format, base, None, now);
+    let shown = pose::estimate(&format, baseline, None, now);
     if shown.flag != pose.flag || (shown.speed == 0) != (pose.speed == 0) {
         return u16::MAX;
     }
@@ -224,41 +229,47 @@ mod tests {
 
     #[test]
     fn a_lookup_is_coded_against_its_baseline_and_only_once() {
-        let mut book = PoseTable::default();
-        book.insert(1, 0, at(0), pose(0), [0.0; 2]);
-        (1..40).for_each(|tick| book.update(1, at(tick), pose(tick), [0.0; 2]));
+        let mut table = PoseTable::default();
+        table.insert(1, 0, at(0), pose(0), [0.0; 2]);
+        (1..40).for_each(|tick| table.update(1, at(tick), pose(tick), [0.0; 2]));
         let source = PoseSource {
-            table: &book,
+            table: &table,
             formats: &[YAW],
             stamp: at(39),
             tick_hz: 20,
         };
         let mut cache = CodedPoseCache::default();
         for _ in 0..2 {
-            for base in (10..39).rev() {
+            for baseline in (10..39).rev() {
                 let key = cache
-                    .coded_against(source, 1, at(base))
+                    .coded_against(source, 1, at(baseline))
                     .expect("it is kept");
-                let coded = pose::code(&YAW, Some((at(base), &pose(base))), at(39), &pose(39));
+                let coded = pose::code(
+                    &YAW,
+                    Some((at(baseline), &pose(baseline))),
+                    at(39),
+                    &pose(39),
+                );
                 assert_eq!(
                     cache.coded(key).bits_x256(),
                     coded.bits_x256(),
-                    "base {base}"
+                    "baseline {baseline}"
                 );
                 // A query for another baseline does not change the entry of a key.
                 let before = cache.error(key);
-                cache.error_against(source, 1, at(base - 3));
+                cache.error_against(source, 1, at(baseline - 3));
                 assert_eq!(cache.error(key), before);
             }
         }
-        let mut few = CodedPoseCache::default();
+        let mut bounded = CodedPoseCache::default();
         for _ in 0..100 {
-            (38 - WAYS as u64 + 1..39)
-                .for_each(|base| assert!(few.coded_against(source, 1, at(base)).is_some()));
-            few.coded_absolute(source, 1);
+            (38 - WAYS as u64 + 1..39).for_each(|baseline| {
+                assert!(bounded.coded_against(source, 1, at(baseline)).is_some())
+            });
+            bounded.coded_absolute(source, 1);
         }
         assert_eq!(
-            few.take_counts(),
+            bounded.take_counts(),
             (WAYS as u64 + 1, 100 * (WAYS as u64 + 1))
         );
     }
@@ -269,9 +280,9 @@ mod tests {
             YAW.pose(ambit_proto::space::Position::on_ground(x, 0.0), yaw, speed)
         };
         let check = |pose: Pose, expected: u16| {
-            let base = walker(10.0, 0.0, 4.0);
+            let baseline = walker(10.0, 0.0, 4.0);
             assert_eq!(
-                extrapolation_error(YAW, (at(0), &base), at(1), &pose),
+                extrapolation_error(YAW, (at(0), &baseline), at(1), &pose),
                 expected,
                 "{pose:?}"
             );

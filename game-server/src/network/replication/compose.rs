@@ -128,16 +128,16 @@ impl RecordComposer<'_> {
         mask: u16,
         cache: &mut RecordCache,
     ) -> EncodedBits {
-        let told = ComponentsKey {
+        let key = ComponentsKey {
             object: due.object,
             mask,
             from: self.record_writer.stamp.max(due.visible_since),
         };
-        cache.get_or_encode(told, |writer| {
+        cache.get_or_encode(key, |writer| {
             let parts = ComponentSelection {
-                all: self.world.components(told.object),
+                all: self.world.components(key.object),
                 mask,
-                from: told.from,
+                from: key.from,
             };
             self.record_writer
                 .write_components(due.kind, &parts, writer);

@@ -153,9 +153,9 @@ pub struct ObjectSlots {
 
 impl ObjectSlots {
     /// Starts to send an object to the client, from time `at` on.
-    pub fn follow(&mut self, newcomer: EnteringObject, at: GameTime) {
+    pub fn follow(&mut self, entering: EnteringObject, at: GameTime) {
         debug_assert!(
-            !self.by_object.contains_key(&newcomer.object),
+            !self.by_object.contains_key(&entering.object),
             "an object is followed once"
         );
         let Some(index) = self.take_free() else {
@@ -163,31 +163,31 @@ impl ObjectSlots {
         };
         let slot = &mut self.entries[usize::from(index)];
         *slot = ObjectSlot {
-            object: newcomer.object,
-            kind: newcomer.kind,
-            is_own: newcomer.is_own,
-            has_pose: newcomer.pose_slot.is_some(),
+            object: entering.object,
+            kind: entering.kind,
+            is_own: entering.is_own,
+            has_pose: entering.pose_slot.is_some(),
             phase: SlotPhase::Entering,
             is_enter_sent: false,
             effective_at: at,
             changed_at: at,
-            components: newcomer.components,
-            dirty: newcomer.components,
+            components: entering.components,
+            dirty: entering.components,
             epoch: slot.epoch,
             is_queued: slot.is_queued,
             carriers: slot.carriers,
         };
-        self.by_object.insert(newcomer.object, index);
-        if let Some(pose) = newcomer.pose_slot {
+        self.by_object.insert(entering.object, index);
+        if let Some(pose) = entering.pose_slot {
             self.poses
-                .follow(index, pose, newcomer.is_own || newcomer.is_ally);
+                .follow(index, pose, entering.is_own || entering.is_ally);
         }
-        if let Some(place) = self
+        if let Some(position) = self
             .awaited
             .iter()
-            .position(|&(awaited, _)| awaited == newcomer.object)
+            .position(|&(awaited, _)| awaited == entering.object)
         {
-            let (_, until) = self.awaited.swap_remove(place);
+            let (_, until) = self.awaited.swap_remove(position);
             self.poses.engage(index, until);
         }
         self.enqueue(index);
@@ -233,9 +233,9 @@ impl ObjectSlots {
             return;
         };
         let slot = &mut self.entries[usize::from(index)];
-        let known = components & slot.components;
-        if known != 0 {
-            slot.dirty |= known;
+        let changed = components & slot.components;
+        if changed != 0 {
+            slot.dirty |= changed;
             slot.changed_at = at;
             self.enqueue(index);
         }
@@ -336,8 +336,8 @@ impl ObjectSlots {
     }
 
     /// Whether the predicate holds for any object that the client follows.
-    pub fn any_followed(&self, is_so: impl Fn(ObjectId) -> bool) -> bool {
-        self.objects().any(is_so)
+    pub fn any_followed(&self, predicate: impl Fn(ObjectId) -> bool) -> bool {
+        self.objects().any(predicate)
     }
 
     /// Moves all due records to `due` (cleared first), in no particular order. Each has to go to
@@ -348,7 +348,7 @@ impl ObjectSlots {
         for index in self.queue.drain(..) {
             let slot = &mut self.entries[usize::from(index)];
             slot.is_queued = false;
-            let Some(what) = slot.due_content() else {
+            let Some(content) = slot.due_content() else {
                 continue;
             };
             due.push(DueRecord {
@@ -360,13 +360,13 @@ impl ObjectSlots {
                 },
                 kind: slot.kind,
                 is_own: slot.is_own,
-                effective_at: if matches!(what, RecordContent::Update(_)) {
+                effective_at: if matches!(content, RecordContent::Update(_)) {
                     slot.changed_at
                 } else {
                     slot.effective_at
                 },
                 visible_since: slot.effective_at,
-                content: what,
+                content,
             });
         }
     }
@@ -409,24 +409,24 @@ impl ObjectSlots {
     }
 
     /// Handles the acknowledgement of the packet that carried this.
-    pub fn handle_acked(&mut self, carried: SentRecord) {
-        let slot = &mut self.entries[usize::from(carried.slot)];
-        if slot.epoch != carried.epoch {
+    pub fn handle_acked(&mut self, record: SentRecord) {
+        let slot = &mut self.entries[usize::from(record.slot)];
+        if slot.epoch != record.epoch {
             return;
         }
-        match (carried.content, slot.phase) {
+        match (record.content, slot.phase) {
             (RecordContent::Enter(_), SlotPhase::Entering) => {
                 slot.phase = SlotPhase::Live;
                 slot.dirty &= slot.updatable();
                 if slot.has_pose {
-                    self.poses.activate(carried.slot);
+                    self.poses.activate(record.slot);
                 }
             }
             (RecordContent::Leave, SlotPhase::Leaving) => {
                 slot.phase = SlotPhase::Free;
                 slot.epoch = slot.epoch.wrapping_add(1);
                 slot.dirty = 0;
-                self.free.push(carried.slot);
+                self.free.push(record.slot);
             }
             _ => {}
         }
@@ -434,21 +434,19 @@ impl ObjectSlots {
 
     /// Handles the loss of packet `seq`, which carried this: what no newer packet has carried since
     /// is due again.
-    pub fn handle_lost(&mut self, carried: SentRecord, seq: Seq) {
-        let slot = &mut self.entries[usize::from(carried.slot)];
-        if slot.epoch != carried.epoch {
+    pub fn handle_lost(&mut self, record: SentRecord, seq: Seq) {
+        let slot = &mut self.entries[usize::from(record.slot)];
+        if slot.epoch != record.epoch {
             return;
         }
-        let components = match (carried.content, slot.phase) {
+        let components = match (record.content, slot.phase) {
             (RecordContent::Leave, SlotPhase::Leaving) => 1,
-            (
-                RecordContent::Enter(mask) | RecordContent::Update(mask),
-                SlotPhase::Entering,
-            ) => mask & slot.components,
-            (
-                RecordContent::Enter(mask) | RecordContent::Update(mask),
-                SlotPhase::Live,
-            ) => mask & slot.updatable(),
+            (RecordContent::Enter(mask) | RecordContent::Update(mask), SlotPhase::Entering) => {
+                mask & slot.components
+            }
+            (RecordContent::Enter(mask) | RecordContent::Update(mask), SlotPhase::Live) => {
+                mask & slot.updatable()
+            }
             _ => return,
         };
         for component in set_bits(components) {
@@ -457,7 +455,7 @@ impl ObjectSlots {
             }
         }
         if slot.dirty != 0 {
-            self.enqueue(carried.slot);
+            self.enqueue(record.slot);
         }
     }
 
@@ -467,10 +465,10 @@ impl ObjectSlots {
             slot.is_queued = true;
             self.queue.push(index);
         }
-        let leave_by = slot.send_deadline();
+        let deadline = slot.send_deadline();
         self.send_deadline = Some(
             self.send_deadline
-                .map_or(leave_by, |before| before.min(leave_by)),
+                .map_or(deadline, |before| before.min(deadline)),
         );
     }
 
@@ -553,14 +551,14 @@ mod tests {
     fn an_object_is_sent_in_full_until_acknowledged_then_by_changes() {
         let mut slots = following(ORC);
         let first = send(&mut slots, 1);
-        assert_eq!(whats(&first), [RecordContent::Enter(0b11)]);
+        assert_eq!(contents(&first), [RecordContent::Enter(0b11)]);
         slots.mark_changed(ORC, 0b10, GameTime::ZERO);
         let second = send(&mut slots, 2);
-        assert_eq!(whats(&second), [RecordContent::Enter(0b11)]);
+        assert_eq!(contents(&second), [RecordContent::Enter(0b11)]);
         slots.handle_acked(first[0]);
         slots.mark_changed(ORC, 0b01, GameTime::ZERO);
         assert_eq!(
-            whats(&send(&mut slots, 3)),
+            contents(&send(&mut slots, 3)),
             [RecordContent::Update(0b01)]
         );
     }
@@ -569,11 +567,11 @@ mod tests {
     fn the_contents_of_a_lost_packet_are_due_again() {
         let mut slots = live(ORC);
         slots.mark_changed(ORC, 0b10, GameTime::ZERO);
-        let carried = send(&mut slots, 2);
+        let record = send(&mut slots, 2);
         assert!(send(&mut slots, 3).is_empty());
-        slots.handle_lost(carried[0], Seq(2));
+        slots.handle_lost(record[0], Seq(2));
         assert_eq!(
-            whats(&send(&mut slots, 4)),
+            contents(&send(&mut slots, 4)),
             [RecordContent::Update(0b10)]
         );
     }
@@ -587,7 +585,7 @@ mod tests {
         send(&mut slots, 3);
         slots.handle_lost(older[0], Seq(2));
         assert_eq!(
-            whats(&send(&mut slots, 4)),
+            contents(&send(&mut slots, 4)),
             [RecordContent::Update(0b10)]
         );
     }
@@ -605,16 +603,16 @@ mod tests {
         let alias = slots.alias(ORC).expect("followed");
         slots.unfollow(ORC, GameTime::ZERO);
         let leave = send(&mut slots, 2);
-        assert_eq!(whats(&leave), [RecordContent::Leave]);
-        slots.follow(newcomer(ELF), GameTime::ZERO);
+        assert_eq!(contents(&leave), [RecordContent::Leave]);
+        slots.follow(entering(ELF), GameTime::ZERO);
         assert_ne!(slots.alias(ELF).expect("followed").slot, alias.slot);
         slots.handle_lost(leave[0], Seq(2));
         let again = send(&mut slots, 3);
-        assert!(whats(&again).contains(&RecordContent::Leave));
-        for carried in again {
-            slots.handle_acked(carried);
+        assert!(contents(&again).contains(&RecordContent::Leave));
+        for record in again {
+            slots.handle_acked(record);
         }
-        slots.follow(newcomer(ORC), GameTime::ZERO);
+        slots.follow(entering(ORC), GameTime::ZERO);
         assert_eq!(
             slots.alias(ORC),
             Some(Alias {
@@ -632,7 +630,7 @@ mod tests {
         slots.unfollow(ORC, GameTime::ZERO);
         let leave = send(&mut slots, 3);
         slots.handle_acked(leave[0]);
-        slots.follow(newcomer(ELF), GameTime::ZERO);
+        slots.follow(entering(ELF), GameTime::ZERO);
         send(&mut slots, 4);
         slots.handle_lost(late[0], Seq(2));
         slots.handle_acked(leave[0]);
@@ -646,13 +644,10 @@ mod tests {
         let mut due = Vec::new();
         slots.take_due(&mut due);
         slots.defer(&due[0]);
-        assert_eq!(
-            whats(&send(&mut slots, 1)),
-            [RecordContent::Enter(0b11)]
-        );
+        assert_eq!(contents(&send(&mut slots, 1)), [RecordContent::Enter(0b11)]);
     }
 
-    fn newcomer(object: ObjectId) -> EnteringObject {
+    fn entering(object: ObjectId) -> EnteringObject {
         EnteringObject {
             object,
             kind: 0,
@@ -665,14 +660,14 @@ mod tests {
 
     fn following(object: ObjectId) -> ObjectSlots {
         let mut slots = ObjectSlots::default();
-        slots.follow(newcomer(object), GameTime::ZERO);
+        slots.follow(entering(object), GameTime::ZERO);
         slots
     }
 
     fn live(object: ObjectId) -> ObjectSlots {
         let mut slots = following(object);
-        for carried in send(&mut slots, 1) {
-            slots.handle_acked(carried);
+        for record in send(&mut slots, 1) {
+            slots.handle_acked(record);
         }
         slots
     }
@@ -685,7 +680,7 @@ mod tests {
             .collect()
     }
 
-    fn whats(carried: &[SentRecord]) -> Vec<RecordContent> {
-        carried.iter().map(|carried| carried.content).collect()
+    fn contents(record: &[SentRecord]) -> Vec<RecordContent> {
+        record.iter().map(|record| record.content).collect()
     }
 }

@@ -107,27 +107,27 @@ impl SectionFiller<'_> {
         buffers
             .skipped
             .extend(buffers.chosen.extract_if(.., |candidate| !holds(candidate)));
-        let mut filled = self.write(poses, buffers, out);
-        let mut fewer = 1;
+        let mut stats = self.write(poses, buffers, out);
+        let mut min_dropped = 1;
         // The size of a pose under adaptive contexts is known only after it is written. If the
         // section is too long, write it again with fewer poses.
         while out.len() > self.max_bytes {
-            self.drop_least_important(poses, fewer, out.len(), buffers);
-            filled = self.write(poses, buffers, out);
-            fewer *= 2;
+            self.drop_least_important(poses, min_dropped, out.len(), buffers);
+            stats = self.write(poses, buffers, out);
+            min_dropped *= 2;
         }
         for candidate in buffers.written.drain(..) {
             poses.note_sent(candidate.slot, number, self.context.source.stamp);
         }
         due.append(&mut buffers.skipped);
         due.sort_unstable_by_key(|candidate| candidate.slot);
-        if filled.poses == 0 {
+        if stats.poses == 0 {
             out.clear();
             return SectionStats::default();
         }
         SectionStats {
             bytes: out.len(),
-            ..filled
+            ..stats
         }
     }
 
@@ -162,7 +162,7 @@ impl SectionFiller<'_> {
         let mut header = SectionHeader::new(level, self.sent_datagrams.next(), acked);
         let mut measure = Measure::new();
         header.wire(&mut measure).expect("measuring cannot fail");
-        let mut filled = SectionStats {
+        let mut stats = SectionStats {
             header_bits: measure.bits(),
             ..SectionStats::default()
         };
@@ -171,9 +171,9 @@ impl SectionFiller<'_> {
             self.write_reference(&mut writer, poses, chosen, history, written);
         }
         for candidate in chosen.drain(..) {
-            let place_bits =
+            let slot_bits =
                 writer.place_bits_at_most(candidate.slot, baseline_mode(candidate.baseline));
-            if writer.bytes() + candidate.max_bytes(place_bits) > self.max_bytes {
+            if writer.bytes() + candidate.max_bytes(slot_bits) > self.max_bytes {
                 skipped.push(candidate);
                 continue;
             }
@@ -181,15 +181,15 @@ impl SectionFiller<'_> {
                 Some(key) => {
                     let coded = self.cache.coded(key);
                     writer.shared(candidate.slot, baseline_mode(candidate.baseline), coded);
-                    filled.content_bits_x256 += u64::from(coded.bits_x256());
+                    stats.content_bits_x256 += u64::from(coded.bits_x256());
                 }
                 None => self.write_fine(&mut writer, poses, &candidate, history),
             }
             written.push(candidate);
         }
         writer.finish();
-        filled.poses = written.len() as u32;
-        filled
+        stats.poses = written.len() as u32;
+        stats
     }
 
     /// Chooses again the poses that were written, except those of the lowest priority: as many as
@@ -197,7 +197,7 @@ impl SectionFiller<'_> {
     fn drop_least_important(
         &self,
         poses: &ViewerPoses,
-        least: usize,
+        min_dropped: usize,
         bytes: usize,
         buffers: &mut SectionBuffers,
     ) {
@@ -209,7 +209,7 @@ impl SectionFiller<'_> {
         } = buffers;
         let too_many = (written.len() * (bytes - self.max_bytes))
             .div_ceil(bytes)
-            .max(least)
+            .max(min_dropped)
             .min(written.len());
         poses.prioritise(self.context, self.viewer_position_m, written);
         sort_by_priority(written);
@@ -341,15 +341,15 @@ impl SectionFiller<'_> {
 }
 
 impl PoseCandidate {
-    fn max_bytes(&self, place_bits: usize) -> usize {
+    fn max_bytes(&self, slot_bits: usize) -> usize {
         let bits = match self.baseline {
             _ if self.key.is_some() => self.bits_x256.div_ceil(256) as usize,
-            Baseline::DatagramWindow(_) => {
+            Baseline::Window(_) => {
                 FINE_FACTOR_PERCENT * self.bits_x256.div_ceil(256) as usize / 100
             }
             Baseline::Old(_) | Baseline::None => MAX_FINE_BITS,
         };
-        (place_bits + bits).div_ceil(8)
+        (slot_bits + bits).div_ceil(8)
     }
 
     /// Estimated cost of pose and mode.
@@ -370,9 +370,9 @@ fn slot_bits_x256(slots: u64, count: u64) -> u32 {
         + SPARSE_SLOT_BITS_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
 }
 
-fn baseline_mode(base: Baseline) -> Mode {
-    match base {
-        Baseline::DatagramWindow(_) => Mode::DatagramWindow,
+fn baseline_mode(baseline: Baseline) -> Mode {
+    match baseline {
+        Baseline::Window(_) => Mode::DatagramWindow,
         Baseline::Old(_) => Mode::Old,
         Baseline::None => Mode::Absolute,
     }
@@ -399,19 +399,19 @@ mod tests {
 
     #[test]
     fn no_section_is_too_long_and_each_pose_is_sent_once_or_stays_due() {
-        for most_bytes in (0..400).step_by(7).chain([1_100]) {
-            let mut crowd = TestObjects::new();
-            let (sent, left) = crowd.tick(most_bytes, 1);
+        for max_bytes in (0..400).step_by(7).chain([1_100]) {
+            let mut objects = TestObjects::new();
+            let (sent, left) = objects.tick(max_bytes, 1);
             assert!(
-                crowd.section.len() <= most_bytes,
-                "{} of {most_bytes} bytes",
-                crowd.section.len()
+                objects.section.len() <= max_bytes,
+                "{} of {max_bytes} bytes",
+                objects.section.len()
             );
             let mut all = [sent.clone(), left].concat();
             all.sort_unstable();
-            assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{most_bytes} bytes");
+            assert_eq!(all, (0..OBJECTS).collect::<Vec<_>>(), "{max_bytes} bytes");
             assert!(
-                sent.len() * 12 >= most_bytes.saturating_sub(40)
+                sent.len() * 12 >= max_bytes.saturating_sub(40)
                     || sent.len() == usize::from(OBJECTS),
                 "{sent:?}"
             );
@@ -433,41 +433,44 @@ mod tests {
             },
         ] {
             for seed in 0..40 {
-                let mut crowd = TestObjects {
+                let mut objects = TestObjects {
                     fine: Some(fastrand::Rng::with_seed(seed)),
                     format,
                     ..TestObjects::new()
                 };
-                let most_bytes = 60 + 30 * seed as usize;
-                let mut told = 0;
+                let max_bytes = 60 + 30 * seed as usize;
+                let mut sent_poses = 0;
                 for tick in 1..60 {
-                    if let Some(acked) = crowd.numbers.next().checked_sub(4) {
-                        crowd.numbers.note_acked(acked);
+                    if let Some(acked) = objects.sent_datagrams.next().checked_sub(4) {
+                        objects.sent_datagrams.note_acked(acked);
                     }
-                    let (sent, _) = crowd.tick(most_bytes, tick);
+                    let (sent, _) = objects.tick(max_bytes, tick);
                     assert!(
-                        crowd.section.len() <= most_bytes,
-                        "{} of {most_bytes} bytes",
-                        crowd.section.len()
+                        objects.section.len() <= max_bytes,
+                        "{} of {max_bytes} bytes",
+                        objects.section.len()
                     );
-                    told += sent.len();
+                    sent_poses += sent.len();
                 }
                 // A section that turned out too long is written again with fewer poses, and must
                 // not come out nearly empty.
-                assert!(told > 59, "{told} poses in 59 ticks of {most_bytes} bytes");
+                assert!(
+                    sent_poses > 59,
+                    "{sent_poses} poses in 59 ticks of {max_bytes} bytes"
+                );
             }
         }
     }
 
     #[test]
     fn engaged_objects_are_sent_each_tick_then_those_that_waited_longest() {
-        let mut crowd = TestObjects::new();
+        let mut objects = TestObjects::new();
         for slot in [17, 90, 150] {
-            crowd.poses.engage(slot, GameTime::from_millis(1_000_000));
+            objects.poses.engage(slot, GameTime::from_millis(1_000_000));
         }
         let mut last = [0; OBJECTS as usize];
         for tick in 1..200 {
-            let (sent, _) = crowd.tick(200, tick);
+            let (sent, _) = objects.tick(200, tick);
             assert!(
                 [17, 90, 150].iter().all(|engaged| sent.contains(engaged)),
                 "tick {tick}: {sent:?}"
@@ -484,15 +487,15 @@ mod tests {
 
     #[test]
     fn a_pose_that_does_not_fit_is_skipped_for_one_that_does() {
-        let mut crowd = TestObjects::new();
+        let mut objects = TestObjects::new();
         // The client has a pose of all but the last object; the pose of the last one takes much
         // more.
-        crowd.tick(10_000, 1);
-        crowd.numbers.note_acked(0);
-        crowd
+        objects.tick(10_000, 1);
+        objects.sent_datagrams.note_acked(0);
+        objects
             .poses
             .follow(OBJECTS - 1, u32::from(OBJECTS) - 1, true);
-        let (sent, left) = crowd.tick(MIN_SECTION_BYTES + 2, 2);
+        let (sent, left) = objects.tick(MIN_SECTION_BYTES + 2, 2);
         assert!(
             !sent.is_empty() && left.contains(&(OBJECTS - 1)),
             "{sent:?}"
@@ -501,16 +504,16 @@ mod tests {
 
     #[test]
     fn a_pose_that_loses_its_baseline_within_a_tick_waits_for_the_next() {
-        let mut crowd = TestObjects::new();
-        crowd.tick(10_000, 1);
-        crowd.numbers.note_acked(0);
+        let mut objects = TestObjects::new();
+        objects.tick(10_000, 1);
+        objects.sent_datagrams.note_acked(0);
         // Slices of a block are sent between the check of what is due and its datagram: so many
         // that the baseline leaves the window.
-        crowd.slices = 70;
-        let (sent, left) = crowd.tick(10_000, 2);
-        assert!(sent.is_empty() && !left.is_empty() && crowd.section.is_empty());
-        crowd.slices = 0;
-        assert!(crowd.tick(10_000, 3).0.len() >= left.len());
+        objects.slices = 70;
+        let (sent, left) = objects.tick(10_000, 2);
+        assert!(sent.is_empty() && !left.is_empty() && objects.section.is_empty());
+        objects.slices = 0;
+        assert!(objects.tick(10_000, 3).0.len() >= left.len());
     }
 
     /// A pose within a kilometre, with any orientation and velocity.
@@ -551,8 +554,8 @@ mod tests {
         fine: Option<fastrand::Rng>,
         /// Datagrams that are sent before the section is written.
         slices: u64,
-        book: PoseTable,
-        numbers: SentDatagrams,
+        pose_table: PoseTable,
+        sent_datagrams: SentDatagrams,
         poses: ViewerPoses,
         cache: CodedPoseCache,
         due: Vec<PoseCandidate>,
@@ -567,20 +570,20 @@ mod tests {
                 poses.follow(slot, slot.into(), false);
                 poses.activate(slot);
             }
-            let (numbers, cache, due, buffers) = (
+            let (sent_datagrams, cache, due, buffers) = (
                 SentDatagrams::default(),
                 CodedPoseCache::default(),
                 Vec::new(),
                 SectionBuffers::default(),
             );
-            let book = PoseTable::default();
+            let pose_table = PoseTable::default();
             let (format, fine, section) = (YAW, None, Vec::new());
             TestObjects {
                 format,
                 fine,
                 slices: 0,
-                book,
-                numbers,
+                pose_table,
+                sent_datagrams,
                 poses,
                 cache,
                 due,
@@ -591,7 +594,7 @@ mod tests {
 
         /// Moves all objects. Returns the slots that are in a section of at most so many bytes, and
         /// those that are not.
-        fn tick(&mut self, most_bytes: usize, tick: u64) -> (Vec<u16>, Vec<u16>) {
+        fn tick(&mut self, max_bytes: usize, tick: u64) -> (Vec<u16>, Vec<u16>) {
             let stamp = GameTime::from_millis(tick * 50);
             for slot in 0..u32::from(OBJECTS) {
                 // All walk north and turn at each tick.
@@ -605,16 +608,16 @@ mod tests {
                     pose = any_pose(rng, self.format);
                 }
                 if tick == 1 {
-                    self.book.insert(slot, 0, stamp, pose, [x, 0.0]);
+                    self.pose_table.insert(slot, 0, stamp, pose, [x, 0.0]);
                 }
-                self.book.update(slot, stamp, pose, [x, 0.0]);
+                self.pose_table.update(slot, stamp, pose, [x, 0.0]);
             }
             let rates = [FreshnessRates::of(
                 &Freshness::default(),
                 PosePresentation::Interpolated,
             )];
             let source = PoseSource {
-                table: &self.book,
+                table: &self.pose_table,
                 formats: &[self.format],
                 stamp,
                 tick_hz: 20,
@@ -624,36 +627,41 @@ mod tests {
                 rates: &rates,
                 is_shared_level: self.fine.is_none(),
             };
-            let look = CollectOptions {
+            let options = CollectOptions {
                 viewer_position_m: [0.0; 2],
                 max_poses: usize::MAX,
                 typical_bits_x256: if self.fine.is_some() { 100 * 256 } else { 0 },
             };
-            self.poses
-                .collect(scene, &mut self.cache, &self.numbers, look, &mut self.due);
+            self.poses.collect(
+                scene,
+                &mut self.cache,
+                &self.sent_datagrams,
+                options,
+                &mut self.due,
+            );
             let before: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
-            (0..self.slices).for_each(|_| self.numbers.note_sent(stamp, false));
+            (0..self.slices).for_each(|_| self.sent_datagrams.note_sent(stamp, false));
             let section = SectionFiller {
                 context: scene,
                 cache: &self.cache,
-                sent_datagrams: &self.numbers,
+                sent_datagrams: &self.sent_datagrams,
                 own_slot: None,
                 viewer_position_m: [0.0; 2],
-                max_bytes: most_bytes,
+                max_bytes,
             };
-            let filled = section.fill(
+            let stats = section.fill(
                 &mut self.poses,
                 &mut self.due,
                 &mut self.buffers,
                 &mut self.section,
             );
-            self.numbers.note_sent(stamp, filled.poses > 0);
+            self.sent_datagrams.note_sent(stamp, stats.poses > 0);
             let left: Vec<u16> = self.due.iter().map(|candidate| candidate.slot).collect();
             let sent: Vec<u16> = before
                 .into_iter()
                 .filter(|slot| !left.contains(slot))
                 .collect();
-            assert_eq!(sent.len(), filled.poses as usize);
+            assert_eq!(sent.len(), stats.poses as usize);
             (sent, left)
         }
     }

@@ -44,14 +44,21 @@ struct PoseEntry {
 impl PoseTable {
     /// Assigns the slot to a new object of this kind; the poses of the previous owner are
     /// discarded.
-    pub fn insert(&mut self, slot: u32, kind: u8, stamp: GameTime, pose: Pose, place: [f32; 2]) {
+    pub fn insert(
+        &mut self,
+        slot: u32,
+        kind: u8,
+        stamp: GameTime,
+        pose: Pose,
+        position_m: [f32; 2],
+    ) {
         let slots = slot as usize + 1;
         if self.entries.len() < slots {
             self.entries.resize(
                 slots,
                 PoseEntry {
                     changed_at: GameTime::ZERO,
-                    position_m: place,
+                    position_m,
                     count: 0,
                     kind,
                 },
@@ -61,23 +68,23 @@ impl PoseTable {
         }
         self.entries[slot as usize] = PoseEntry {
             changed_at: stamp,
-            position_m: place,
+            position_m,
             count: 0,
             kind,
         };
-        self.update(slot, stamp, pose, place);
+        self.update(slot, stamp, pose, position_m);
     }
 
     /// Notes the pose that changed at this tick. The last of several changes in one tick counts.
-    pub fn update(&mut self, slot: u32, stamp: GameTime, pose: Pose, place: [f32; 2]) {
-        let head = &mut self.entries[slot as usize];
-        if head.count == 0 || head.changed_at != stamp {
-            head.count = head.count.checked_add(1).unwrap_or(MAX_CHANGES as u32 + 1);
+    pub fn update(&mut self, slot: u32, stamp: GameTime, pose: Pose, position_m: [f32; 2]) {
+        let entry = &mut self.entries[slot as usize];
+        if entry.count == 0 || entry.changed_at != stamp {
+            entry.count = entry.count.checked_add(1).unwrap_or(MAX_CHANGES as u32 + 1);
         }
-        (head.changed_at, head.position_m) = (stamp, place);
-        let place = index(slot, head.count - 1);
-        self.stamps[place] = stamp;
-        self.poses[place] = pose;
+        (entry.changed_at, entry.position_m) = (stamp, position_m);
+        let index = index(slot, entry.count - 1);
+        self.stamps[index] = stamp;
+        self.poses[index] = pose;
     }
 
     /// Stamp of the last change.
@@ -127,45 +134,45 @@ mod tests {
     fn a_past_pose_is_what_a_plain_list_holds_or_none() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let mut book = PoseTable::default();
-            let often = rng.u32(1..5);
-            book.insert(3, 0, at(0), pose(0), [0.0; 2]);
+            let mut table = PoseTable::default();
+            let interval = rng.u32(1..5);
+            table.insert(3, 0, at(0), pose(0), [0.0; 2]);
             let mut plain = vec![(0, 0)];
             for tick in 1..400 {
-                if rng.u32(..often) == 0 {
-                    book.update(3, at(tick), pose(tick), [0.0; 2]);
+                if rng.u32(..interval) == 0 {
+                    table.update(3, at(tick), pose(tick), [0.0; 2]);
                     plain.push((tick, tick));
                 }
                 for asked in [tick, tick.saturating_sub(rng.u64(0..20)), rng.u64(0..=tick)] {
-                    let of_then = plain
+                    let change = plain
                         .iter()
                         .rposition(|&(stamp, _)| stamp <= asked)
                         .expect("it began at 0");
-                    let kept = plain.len() - of_then <= MAX_CHANGES;
-                    let expected = kept.then(|| pose(plain[of_then].1));
+                    let kept = plain.len() - change <= MAX_CHANGES;
+                    let expected = kept.then(|| pose(plain[change].1));
                     assert_eq!(
-                        book.at(3, at(asked)).copied(),
+                        table.at(3, at(asked)).copied(),
                         expected,
                         "seed {seed}, tick {tick}, asked {asked}"
                     );
                 }
             }
-            assert_eq!(book.changed_at(3), at(plain.last().expect("one").0));
+            assert_eq!(table.changed_at(3), at(plain.last().expect("one").0));
         }
     }
 
     #[test]
     fn a_reused_slot_has_no_past_poses() {
-        let mut book = PoseTable::default();
-        book.insert(0, 1, at(1), pose(1), [1.0, 2.0]);
-        book.update(0, at(2), pose(2), [1.0, 2.0]);
-        book.insert(0, 2, at(3), pose(7), [3.0, 4.0]);
-        assert_eq!(book.at(0, at(2)), None);
+        let mut table = PoseTable::default();
+        table.insert(0, 1, at(1), pose(1), [1.0, 2.0]);
+        table.update(0, at(2), pose(2), [1.0, 2.0]);
+        table.insert(0, 2, at(3), pose(7), [3.0, 4.0]);
+        assert_eq!(table.at(0, at(2)), None);
         assert_eq!(
-            (book.at(0, at(9)), book.latest(0)),
+            (table.at(0, at(9)), table.latest(0)),
             (Some(&pose(7)), &pose(7))
         );
-        assert_eq!((book.kind(0), book.position_m(0)), (2, [3.0, 4.0]));
+        assert_eq!((table.kind(0), table.position_m(0)), (2, [3.0, 4.0]));
     }
 
     fn at(tick: u64) -> GameTime {

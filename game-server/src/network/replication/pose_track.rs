@@ -53,7 +53,7 @@ pub(super) struct PoseTrack {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Baseline {
     /// The newest pose of the window, with its stamp.
-    DatagramWindow(GameTime),
+    Window(GameTime),
     /// The last pose that was sent, which is older than the window.
     Old(GameTime),
     /// Nothing: absolute values.
@@ -70,11 +70,11 @@ pub(super) enum PoseStatus {
     /// The pose has to be sent.
     Due {
         /// The pose that the client is known to have.
-        base: Baseline,
+        baseline: Baseline,
         /// Whether the pose changed at this tick.
-        stirs: bool,
+        changed_now: bool,
         /// Since when nothing newer of it is in flight to the client, or has reached it.
-        since: GameTime,
+        stale_since: GameTime,
     },
 }
 
@@ -126,46 +126,47 @@ impl PoseTrack {
     pub(super) fn status(
         &mut self,
         source: PoseSource<'_>,
-        numbers: &SentDatagrams,
+        sent_datagrams: &SentDatagrams,
         window: Option<DatagramWindow>,
     ) -> PoseStatus {
         let now = source.stamp;
-        let fate = match self.last_sent() {
+        let outcome = match self.last_sent() {
             _ if self.last_acked => DeliveryOutcome::Acked,
-            Some(last) => numbers.outcome(last),
+            Some(last) => sent_datagrams.outcome(last),
             None => DeliveryOutcome::Lost,
         };
-        self.last_acked = fate == DeliveryOutcome::Acked;
-        let base = self.baseline(numbers, window);
+        self.last_acked = outcome == DeliveryOutcome::Acked;
+        let baseline = self.baseline(sent_datagrams, window);
         let changed = source.table.changed_at(self.pose_slot);
-        if let Baseline::DatagramWindow(known) | Baseline::Old(known) = base {
+        if let Baseline::Window(known) | Baseline::Old(known) = baseline {
             self.baseline_ms = known.millis() as u32;
         }
         // A lost pose counts as not sent.
-        let since = match self.last_sent() {
-            Some(_) if fate == DeliveryOutcome::Lost => now.saturating_sub(Duration::from_millis(
-                (now.millis() as u32).wrapping_sub(self.baseline_ms).into(),
-            )),
+        let stale_since = match self.last_sent() {
+            Some(_) if outcome == DeliveryOutcome::Lost => now.saturating_sub(
+                Duration::from_millis((now.millis() as u32).wrapping_sub(self.baseline_ms).into()),
+            ),
             _ => self.sent_at,
         };
         if changed == now {
             return PoseStatus::Due {
-                base,
-                stirs: true,
-                since,
+                baseline,
+                changed_now: true,
+                stale_since,
             };
         }
-        let is_confirmed = matches!(base, Baseline::DatagramWindow(known) | Baseline::Old(known) if known >= changed);
-        let is_under_way = self.sent_at >= changed && fate == DeliveryOutcome::InFlight;
+        let is_confirmed =
+            matches!(baseline, Baseline::Window(known) | Baseline::Old(known) if known >= changed);
+        let is_under_way = self.sent_at >= changed && outcome == DeliveryOutcome::InFlight;
         match () {
-            () if is_confirmed && fate != DeliveryOutcome::InFlight => PoseStatus::Settled,
+            () if is_confirmed && outcome != DeliveryOutcome::InFlight => PoseStatus::Settled,
             () if is_confirmed || is_under_way && self.waited_ms(now) < REST_RESEND_MS => {
                 PoseStatus::InFlight
             }
             () => PoseStatus::Due {
-                base,
-                stirs: false,
-                since,
+                baseline,
+                changed_now: false,
+                stale_since,
             },
         }
     }
@@ -174,18 +175,19 @@ impl PoseTrack {
         (self.last_number != NEVER).then_some(self.last_number.into())
     }
 
-    fn baseline(&self, numbers: &SentDatagrams, window: Option<DatagramWindow>) -> Baseline {
+    fn baseline(&self, sent_datagrams: &SentDatagrams, window: Option<DatagramWindow>) -> Baseline {
         let Some(window) = window else {
             return Baseline::None;
         };
         let known = self.acked_mask(window);
         if known != 0 {
-            return Baseline::DatagramWindow(
-                numbers.stamp(window.newest - u64::from(known.trailing_zeros())),
+            return Baseline::Window(
+                sent_datagrams.stamp(window.newest - u64::from(known.trailing_zeros())),
             );
         }
-        let is_older =
-            |last: u64| last >= numbers.baseline_floor() && last + WINDOW_DATAGRAMS < window.newest;
+        let is_older = |last: u64| {
+            last >= sent_datagrams.baseline_floor() && last + WINDOW_DATAGRAMS < window.newest
+        };
         if self.last_acked && self.last_sent().is_some_and(is_older) {
             Baseline::Old(self.sent_at)
         } else {
@@ -198,30 +200,30 @@ impl PoseTrack {
     /// is still sent as often as the target age of its class requires.
     pub(super) fn is_extrapolated(
         &self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         cache: &CodedPoseCache,
         key: CacheKey,
-        base: GameTime,
+        baseline: GameTime,
         viewer: [f32; 2],
     ) -> bool {
         let error = cache.error(key);
         if error > MAX_TOLERANCE {
             return false;
         }
-        let (rates, distance_m) = self.rates(scene, viewer);
+        let (rates, distance_m) = self.rates(context, viewer);
         if rates.simulated {
             return false;
         }
         let tolerance = rates.tolerance(distance_m);
-        let is_fresh =
-            self.waited_ms(scene.source.stamp) < rates.target_ms(self.class_at(rates, distance_m));
+        let is_fresh = self.waited_ms(context.source.stamp)
+            < rates.target_ms(self.class_at(rates, distance_m));
         if error > tolerance || !is_fresh {
             return false;
         }
-        if base == self.sent_at {
+        if baseline == self.sent_at {
             return true;
         }
-        let of_last = cache.error_against(scene.source, self.pose_slot, self.sent_at);
+        let of_last = cache.error_against(context.source, self.pose_slot, self.sent_at);
         of_last.is_some_and(|error| error <= tolerance)
     }
 
@@ -230,27 +232,27 @@ impl PoseTrack {
     /// awake without moving.
     pub(super) fn priority(
         &self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         viewer: [f32; 2],
-        since: GameTime,
-        stirs: bool,
+        stale_since: GameTime,
+        changed_now: bool,
     ) -> f32 {
-        let (rates, distance_m) = self.rates(scene, viewer);
-        let waited_ms = scene.source.stamp.since(since).as_millis() as u64;
-        let worth = rates.priority(self.class_at(rates, distance_m), waited_ms);
-        let pose = scene.source.table.latest(self.pose_slot);
+        let (rates, distance_m) = self.rates(context, viewer);
+        let waited_ms = context.source.stamp.since(stale_since).as_millis() as u64;
+        let priority = rates.priority(self.class_at(rates, distance_m), waited_ms);
+        let pose = context.source.table.latest(self.pose_slot);
         match () {
             () if rates.simulated && !pose.flag && pose.motion == Motion::default() => {
-                worth * STILL_PRIORITY_FACTOR
+                priority * STILL_PRIORITY_FACTOR
             }
-            () if stirs => worth,
-            () => worth * REST_PRIORITY_FACTOR,
+            () if changed_now => priority,
+            () => priority * REST_PRIORITY_FACTOR,
         }
     }
 
     /// How important the object is to the player.
-    pub(super) fn class(&self, scene: PoseContext<'_>, viewer: [f32; 2]) -> FreshnessClass {
-        let (rates, distance_m) = self.rates(scene, viewer);
+    pub(super) fn class(&self, context: PoseContext<'_>, viewer: [f32; 2]) -> FreshnessClass {
+        let (rates, distance_m) = self.rates(context, viewer);
         self.class_at(rates, distance_m)
     }
 
@@ -263,11 +265,11 @@ impl PoseTrack {
     }
 
     /// The freshness of its kind, and its distance.
-    fn rates<'s>(&self, scene: PoseContext<'s>, viewer: [f32; 2]) -> (&'s FreshnessRates, f32) {
-        let book = scene.source.table;
+    fn rates<'s>(&self, context: PoseContext<'s>, viewer: [f32; 2]) -> (&'s FreshnessRates, f32) {
+        let table = context.source.table;
         (
-            &scene.rates[usize::from(book.kind(self.pose_slot))],
-            distance_m(book.position_m(self.pose_slot), viewer),
+            &context.rates[usize::from(table.kind(self.pose_slot))],
+            distance_m(table.position_m(self.pose_slot), viewer),
         )
     }
 }
@@ -288,21 +290,22 @@ mod tests {
     fn the_baseline_matches_a_plain_list() {
         for seed in 0..50 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut numbers, mut track) = (SentDatagrams::default(), PoseTrack::new(0, false));
+            let (mut sent_datagrams, mut track) =
+                (SentDatagrams::default(), PoseTrack::new(0, false));
             let (mut carried, mut acked) = (Vec::new(), Vec::new());
             for _ in 0..400 {
-                let number = numbers.next();
+                let number = sent_datagrams.next();
                 if rng.u32(..3) > 0 {
                     track.note_sent(number, at(number));
                     carried.push(number);
                 }
-                numbers.note_sent(at(number), true);
+                sent_datagrams.note_sent(at(number), true);
                 let confirmed = number.saturating_sub(rng.u64(..30));
                 if rng.bool() {
-                    numbers.note_acked(confirmed);
+                    sent_datagrams.note_acked(confirmed);
                     acked.push(confirmed);
                 }
-                let Some(window) = numbers.window() else {
+                let Some(window) = sent_datagrams.window() else {
                     continue;
                 };
                 let both = carried
@@ -312,12 +315,19 @@ mod tests {
                 let known = both.filter(|number| {
                     (window.newest.saturating_sub(32)..=window.newest).contains(number)
                 });
-                let newest = known.max().filter(|&known| known + 64 > numbers.next());
-                let base = match track.baseline(&numbers, Some(window)) {
-                    Baseline::DatagramWindow(stamp) => Some(stamp),
+                let newest = known
+                    .max()
+                    .filter(|&known| known + 64 > sent_datagrams.next());
+                let baseline = match track.baseline(&sent_datagrams, Some(window)) {
+                    Baseline::Window(stamp) => Some(stamp),
                     _ => None,
                 };
-                assert_eq!(base, newest.map(at), "seed {seed}, next {}", numbers.next());
+                assert_eq!(
+                    baseline,
+                    newest.map(at),
+                    "seed {seed}, next {}",
+                    sent_datagrams.next()
+                );
             }
         }
     }
@@ -328,9 +338,9 @@ mod tests {
         assert_eq!(
             scene.stands(1),
             PoseStatus::Due {
-                base: Baseline::None,
-                stirs: true,
-                since: GameTime::ZERO
+                baseline: Baseline::None,
+                changed_now: true,
+                stale_since: GameTime::ZERO
             }
         );
         scene.send();
@@ -338,20 +348,20 @@ mod tests {
         assert_eq!(
             scene.stands(4),
             PoseStatus::Due {
-                base: Baseline::None,
-                stirs: false,
-                since: at(1)
+                baseline: Baseline::None,
+                changed_now: false,
+                stale_since: at(1)
             },
             "it is in flight for too long"
         );
         scene.send();
-        scene.numbers.note_acked(0);
+        scene.sent_datagrams.note_acked(0);
         assert_eq!(
             scene.stands(5),
             PoseStatus::InFlight,
             "another one is in flight"
         );
-        scene.numbers.note_lost(1);
+        scene.sent_datagrams.note_lost(1);
         assert_eq!(scene.stands(6), PoseStatus::Settled);
     }
 
@@ -360,20 +370,24 @@ mod tests {
         let mut scene = Scene::new();
         for tick in 1..=5 {
             scene.now = tick;
-            scene.book.update(0, at(tick), Pose::default(), [0.0; 2]);
+            scene.table.update(0, at(tick), Pose::default(), [0.0; 2]);
             scene.send();
         }
-        scene.numbers.note_acked(1);
-        scene.book.update(0, at(6), Pose::default(), [0.0; 2]);
-        let since = |scene: &mut Scene| match scene.stands(6) {
-            PoseStatus::Due { since, .. } => since,
+        scene.sent_datagrams.note_acked(1);
+        scene.table.update(0, at(6), Pose::default(), [0.0; 2]);
+        let stale_since = |scene: &mut Scene| match scene.stands(6) {
+            PoseStatus::Due { stale_since, .. } => stale_since,
             other => panic!("{other:?}"),
         };
-        assert_eq!(since(&mut scene), at(5), "the last one may be in flight");
-        scene.numbers.note_lost(4);
-        assert_eq!(since(&mut scene), at(2));
-        scene.numbers.revoke_baselines();
-        assert_eq!(since(&mut scene), at(2), "revoked or not");
+        assert_eq!(
+            stale_since(&mut scene),
+            at(5),
+            "the last one may be in flight"
+        );
+        scene.sent_datagrams.note_lost(4);
+        assert_eq!(stale_since(&mut scene), at(2));
+        scene.sent_datagrams.revoke_baselines();
+        assert_eq!(stale_since(&mut scene), at(2), "revoked or not");
     }
 
     #[test]
@@ -382,15 +396,15 @@ mod tests {
             let mut scene = Scene::new();
             scene.send();
             if confirmed {
-                scene.numbers.note_acked(0);
+                scene.sent_datagrams.note_acked(0);
             }
             scene.stands(2);
             for number in 1..50 {
-                scene.numbers.note_sent(at(number), true);
-                scene.numbers.note_acked(number);
+                scene.sent_datagrams.note_sent(at(number), true);
+                scene.sent_datagrams.note_acked(number);
             }
-            scene.book.update(0, at(60), Pose::default(), [0.0; 2]);
-            let base = if confirmed {
+            scene.table.update(0, at(60), Pose::default(), [0.0; 2]);
+            let baseline = if confirmed {
                 Baseline::Old(at(1))
             } else {
                 Baseline::None
@@ -398,18 +412,18 @@ mod tests {
             assert_eq!(
                 scene.stands(60),
                 PoseStatus::Due {
-                    base,
-                    stirs: true,
-                    since: at(1)
+                    baseline,
+                    changed_now: true,
+                    stale_since: at(1)
                 }
             );
-            scene.numbers.revoke_baselines();
+            scene.sent_datagrams.revoke_baselines();
             assert_eq!(
                 scene.stands(60),
                 PoseStatus::Due {
-                    base: Baseline::None,
-                    stirs: true,
-                    since: at(1)
+                    baseline: Baseline::None,
+                    changed_now: true,
+                    stale_since: at(1)
                 }
             );
         }
@@ -417,19 +431,19 @@ mod tests {
 
     /// One object that is spawned at tick 1.
     struct Scene {
-        book: PoseTable,
-        numbers: SentDatagrams,
+        table: PoseTable,
+        sent_datagrams: SentDatagrams,
         track: PoseTrack,
         now: u64,
     }
 
     impl Scene {
         fn new() -> Self {
-            let mut book = PoseTable::default();
-            book.insert(0, 0, at(1), Pose::default(), [0.0; 2]);
+            let mut table = PoseTable::default();
+            table.insert(0, 0, at(1), Pose::default(), [0.0; 2]);
             Scene {
-                book,
-                numbers: SentDatagrams::default(),
+                table,
+                sent_datagrams: SentDatagrams::default(),
                 track: PoseTrack::new(0, false),
                 now: 1,
             }
@@ -438,18 +452,19 @@ mod tests {
         fn stands(&mut self, now: u64) -> PoseStatus {
             self.now = now;
             let source = PoseSource {
-                table: &self.book,
+                table: &self.table,
                 formats: &[],
                 stamp: at(now),
                 tick_hz: 20,
             };
             self.track
-                .status(source, &self.numbers, self.numbers.window())
+                .status(source, &self.sent_datagrams, self.sent_datagrams.window())
         }
 
         fn send(&mut self) {
-            self.track.note_sent(self.numbers.next(), at(self.now));
-            self.numbers.note_sent(at(self.now), true);
+            self.track
+                .note_sent(self.sent_datagrams.next(), at(self.now));
+            self.sent_datagrams.note_sent(at(self.now), true);
         }
     }
 

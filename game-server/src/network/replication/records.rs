@@ -57,11 +57,11 @@ impl RecordCache {
     /// The bits of these components; `encode` writes them if they are not in the cache.
     pub fn get_or_encode(
         &mut self,
-        told: ComponentsKey,
+        key: ComponentsKey,
         encode: impl FnOnce(&mut Writer<'_>),
     ) -> EncodedBits {
         self.lookups += 1;
-        *self.entries.entry(told).or_insert_with(|| {
+        *self.entries.entry(key).or_insert_with(|| {
             self.encoded += 1;
             let start = self.bytes.len();
             let mut writer = Writer::new(&mut self.bytes);
@@ -100,12 +100,12 @@ mod tests {
         for tick in 0..3 {
             cache.clear();
             for (mask, value) in [(1, 5), (3, 9), (1, 5), (3, 9), (1, 5)] {
-                let told = ComponentsKey {
+                let key = ComponentsKey {
                     object: ObjectId(7),
                     mask,
                     from: GameTime::from_millis(tick),
                 };
-                let bits = cache.get_or_encode(told, |writer| {
+                let bits = cache.get_or_encode(key, |writer| {
                     writer
                         .bits(&mut { value }, 11)
                         .expect("writing cannot fail")

@@ -82,12 +82,12 @@ impl SentDatagrams {
     }
 
     /// Notes that the next datagram was sent in the tick of `stamp`, and whether it carries a pose.
-    pub fn note_sent(&mut self, stamp: GameTime, bears: bool) {
+    pub fn note_sent(&mut self, stamp: GameTime, has_pose: bool) {
         let bit = bit(self.next);
         self.stamps[index(self.next)] = stamp;
         self.acked &= !bit;
         self.lost &= !bit;
-        self.without_poses = if bears {
+        self.without_poses = if has_pose {
             self.without_poses & !bit
         } else {
             self.without_poses | bit
@@ -186,28 +186,28 @@ mod tests {
     fn the_window_matches_a_plain_list() {
         for seed in 0..30 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut numbers, mut acked, mut floor) = (SentDatagrams::default(), Vec::new(), 0);
+            let (mut datagrams, mut acked, mut floor) = (SentDatagrams::default(), Vec::new(), 0);
             let mut bare = Vec::new();
             for _ in 0..500 {
                 if rng.u8(0..4) == 0 {
-                    bare.push(numbers.next());
+                    bare.push(datagrams.next());
                 }
-                numbers.note_sent(
-                    GameTime::from_millis(numbers.next() * 50),
-                    bare.last() != Some(&numbers.next()),
+                datagrams.note_sent(
+                    GameTime::from_millis(datagrams.next() * 50),
+                    bare.last() != Some(&datagrams.next()),
                 );
-                let number = numbers.next().saturating_sub(rng.u64(1..40));
+                let number = datagrams.next().saturating_sub(rng.u64(1..40));
                 if rng.bool() && !acked.contains(&number) {
-                    numbers.note_acked(number);
+                    datagrams.note_acked(number);
                     acked.push(number);
                 } else {
-                    numbers.note_lost(number);
+                    datagrams.note_lost(number);
                 }
                 if rng.u8(0..100) == 0 {
-                    numbers.revoke_baselines();
-                    floor = numbers.next();
+                    datagrams.revoke_baselines();
+                    floor = datagrams.next();
                 }
-                let next = numbers.next();
+                let next = datagrams.next();
                 let newest = acked
                     .iter()
                     .copied()
@@ -226,36 +226,36 @@ mod tests {
                         mask: known.fold(0, |mask, number| mask | 1 << (newest - number)),
                     }
                 });
-                assert_eq!(numbers.window(), expected, "seed {seed}, next {next}");
+                assert_eq!(datagrams.window(), expected, "seed {seed}, next {next}");
             }
         }
     }
 
     #[test]
     fn an_outcome_is_known_until_its_entry_is_reused() {
-        let mut numbers = SentDatagrams::default();
+        let mut datagrams = SentDatagrams::default();
         assert_eq!(
-            numbers.outcome(0),
+            datagrams.outcome(0),
             DeliveryOutcome::Lost,
             "it was never sent"
         );
-        (0..3).for_each(|n| numbers.note_sent(GameTime::from_millis(n), true));
-        numbers.note_acked(0);
-        numbers.note_lost(1);
+        (0..3).for_each(|n| datagrams.note_sent(GameTime::from_millis(n), true));
+        datagrams.note_acked(0);
+        datagrams.note_lost(1);
         assert_eq!(
-            [0, 1, 2].map(|number| numbers.outcome(number)),
+            [0, 1, 2].map(|number| datagrams.outcome(number)),
             [
                 DeliveryOutcome::Acked,
                 DeliveryOutcome::Lost,
                 DeliveryOutcome::InFlight
             ]
         );
-        assert_eq!(numbers.stamp(2), GameTime::from_millis(2));
-        (0..64).for_each(|n| numbers.note_sent(GameTime::from_millis(n), true));
+        assert_eq!(datagrams.stamp(2), GameTime::from_millis(2));
+        (0..64).for_each(|n| datagrams.note_sent(GameTime::from_millis(n), true));
         assert_eq!(
-            [0, 1, 2].map(|number| numbers.outcome(number)),
+            [0, 1, 2].map(|number| datagrams.outcome(number)),
             [DeliveryOutcome::Lost; 3]
         );
-        assert_eq!(numbers.window(), None);
+        assert_eq!(datagrams.window(), None);
     }
 }

@@ -159,25 +159,25 @@ impl ViewerPoses {
     /// sizes.
     pub fn collect(
         &mut self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         cache: &mut CodedPoseCache,
-        numbers: &SentDatagrams,
-        look: CollectOptions,
+        sent_datagrams: &SentDatagrams,
+        options: CollectOptions,
         due: &mut Vec<PoseCandidate>,
     ) -> OmittedPoses {
-        self.disengage(scene.source.stamp);
-        self.collect_changed(scene.source, numbers, due);
-        let deferred = due.len().saturating_sub(look.max_poses);
+        self.disengage(context.source.stamp);
+        self.collect_changed(context.source, sent_datagrams, due);
+        let deferred = due.len().saturating_sub(options.max_poses);
         if deferred > 0 {
-            self.prioritise(scene, look.viewer_position_m, due);
-            due.select_nth_unstable_by(look.max_poses, |a, b| b.cmp_priority(a));
-            due.truncate(look.max_poses);
+            self.prioritise(context, options.viewer_position_m, due);
+            due.select_nth_unstable_by(options.max_poses, |a, b| b.cmp_priority(a));
+            due.truncate(options.max_poses);
             due.sort_unstable_by_key(|candidate| candidate.slot);
         }
-        let with_news = due.len();
-        due.retain_mut(|candidate| self.encode_candidate(scene, cache, look, candidate));
+        let changed = due.len();
+        due.retain_mut(|candidate| self.encode_candidate(context, cache, options, candidate));
         OmittedPoses {
-            extrapolated: with_news - due.len(),
+            extrapolated: changed - due.len(),
             deferred,
         }
     }
@@ -186,30 +186,34 @@ impl ViewerPoses {
     fn collect_changed(
         &mut self,
         source: PoseSource<'_>,
-        numbers: &SentDatagrams,
+        sent_datagrams: &SentDatagrams,
         due: &mut Vec<PoseCandidate>,
     ) {
         due.clear();
-        let window: Option<DatagramWindow> = numbers.window();
+        let window: Option<DatagramWindow> = sent_datagrams.window();
         for word in 0..self.active.len() {
             let mut left = self.active[word];
             while left != 0 {
                 let slot = (word * 64) as u16 + left.trailing_zeros() as u16;
                 left &= left - 1;
                 let track = &mut self.tracks[usize::from(slot)];
-                match track.status(source, numbers, window) {
+                match track.status(source, sent_datagrams, window) {
                     PoseStatus::Settled => self.active[word] &= !(1 << (slot % 64)),
                     PoseStatus::InFlight => {}
-                    PoseStatus::Due { base, stirs, since } => {
+                    PoseStatus::Due {
+                        baseline,
+                        changed_now,
+                        stale_since,
+                    } => {
                         let (pose_slot, key, bits_x256, priority) = (track.pose_slot, None, 0, 0.0);
                         due.push(PoseCandidate {
                             slot,
                             pose_slot,
-                            baseline: base,
+                            baseline,
                             key,
                             bits_x256,
-                            changed_now: stirs,
-                            stale_since: since,
+                            changed_now,
+                            stale_since,
                             priority,
                         });
                     }
@@ -222,21 +226,21 @@ impl ViewerPoses {
     /// enough.
     fn encode_candidate(
         &self,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         cache: &mut CodedPoseCache,
-        look: CollectOptions,
+        options: CollectOptions,
         candidate: &mut PoseCandidate,
     ) -> bool {
         let track = &self.tracks[usize::from(candidate.slot)];
         let against = match candidate.baseline {
-            Baseline::DatagramWindow(stamp) | Baseline::Old(stamp) => cache
-                .coded_against(scene.source, track.pose_slot, stamp)
+            Baseline::Window(stamp) | Baseline::Old(stamp) => cache
+                .coded_against(context.source, track.pose_slot, stamp)
                 .zip(Some(stamp)),
             Baseline::None => None,
         };
-        if let Some((key, base)) = against {
+        if let Some((key, baseline)) = against {
             if candidate.changed_now
-                && track.is_extrapolated(scene, cache, key, base, look.viewer_position_m)
+                && track.is_extrapolated(context, cache, key, baseline, options.viewer_position_m)
             {
                 return false;
             }
@@ -244,22 +248,27 @@ impl ViewerPoses {
         } else {
             // The baseline is not in the pose table any more: send absolute values.
             candidate.baseline = Baseline::None;
-            candidate.key = scene
+            candidate.key = context
                 .is_shared_level
-                .then(|| cache.coded_absolute(scene.source, track.pose_slot));
+                .then(|| cache.coded_absolute(context.source, track.pose_slot));
         }
-        candidate.key = candidate.key.filter(|_| scene.is_shared_level);
-        candidate.bits_x256 = candidate
-            .key
-            .map_or(look.typical_bits_x256, |key| cache.coded(key).bits_x256());
+        candidate.key = candidate.key.filter(|_| context.is_shared_level);
+        candidate.bits_x256 = candidate.key.map_or(options.typical_bits_x256, |key| {
+            cache.coded(key).bits_x256()
+        });
         true
     }
 
     /// Computes the priority of each of `due`.
-    pub fn prioritise(&self, scene: PoseContext<'_>, viewer: [f32; 2], due: &mut [PoseCandidate]) {
+    pub fn prioritise(
+        &self,
+        context: PoseContext<'_>,
+        viewer: [f32; 2],
+        due: &mut [PoseCandidate],
+    ) {
         for candidate in due {
             candidate.priority = self.tracks[usize::from(candidate.slot)].priority(
-                scene,
+                context,
                 viewer,
                 candidate.stale_since,
                 candidate.changed_now,
@@ -272,18 +281,19 @@ impl ViewerPoses {
     pub fn is_baseline_valid(
         &self,
         slot: u16,
-        base: Baseline,
+        baseline: Baseline,
         window: Option<DatagramWindow>,
-        numbers: &SentDatagrams,
+        sent_datagrams: &SentDatagrams,
     ) -> bool {
-        let Baseline::DatagramWindow(stamp) = base else {
-            return base == Baseline::None || window.is_some();
+        let Baseline::Window(stamp) = baseline else {
+            return baseline == Baseline::None || window.is_some();
         };
-        let known = window.map_or(0, |window| {
+        let acked = window.map_or(0, |window| {
             self.tracks[usize::from(slot)].acked_mask(window)
         });
         window.is_some_and(|window| {
-            known != 0 && numbers.stamp(window.newest - u64::from(known.trailing_zeros())) == stamp
+            acked != 0
+                && sent_datagrams.stamp(window.newest - u64::from(acked.trailing_zeros())) == stamp
         })
     }
 
@@ -292,27 +302,28 @@ impl ViewerPoses {
     pub fn history(
         &self,
         slot: u16,
-        base: Baseline,
-        numbers: &SentDatagrams,
-        book: &PoseTable,
+        baseline: Baseline,
+        sent_datagrams: &SentDatagrams,
+        table: &PoseTable,
         out: &mut Vec<(GameTime, Pose)>,
     ) -> bool {
         out.clear();
         let track = &self.tracks[usize::from(slot)];
         let mut add = |stamp| {
-            let pose = book.at(track.pose_slot, stamp);
+            let pose = table.at(track.pose_slot, stamp);
             out.extend(pose.map(|pose| (stamp, *pose)));
             pose.is_some()
         };
-        match (base, numbers.window()) {
+        match (baseline, sent_datagrams.window()) {
             (Baseline::Old(stamp), _) => add(stamp),
-            (Baseline::DatagramWindow(_), Some(window)) => {
-                let mut known = track.acked_mask(window);
-                while known != 0 {
-                    if !add(numbers.stamp(window.newest - u64::from(known.trailing_zeros()))) {
+            (Baseline::Window(_), Some(window)) => {
+                let mut acked = track.acked_mask(window);
+                while acked != 0 {
+                    if !add(sent_datagrams.stamp(window.newest - u64::from(acked.trailing_zeros())))
+                    {
                         return false;
                     }
-                    known &= known - 1;
+                    acked &= acked - 1;
                 }
                 true
             }
@@ -324,13 +335,13 @@ impl ViewerPoses {
     pub fn age(
         &self,
         slot: u16,
-        scene: PoseContext<'_>,
+        context: PoseContext<'_>,
         viewer: [f32; 2],
     ) -> (FreshnessClass, u64) {
         let track = &self.tracks[usize::from(slot)];
         (
-            track.class(scene, viewer),
-            track.waited_ms(scene.source.stamp),
+            track.class(context, viewer),
+            track.waited_ms(context.source.stamp),
         )
     }
 

@@ -97,7 +97,7 @@ impl EffectReports {
         let index = self
             .reporting_datagrams
             .iter()
-            .position(|teller| *teller == seq)?;
+            .position(|reporting| *reporting == seq)?;
         self.reporting_datagrams.remove(index)
     }
 }
