@@ -57,7 +57,7 @@ pub struct SharedTickState {
 pub struct SendBuffers {
     /// Records that are due, the most urgent last.
     pub due_records: Vec<DueRecord>,
-    /// WrittenRecords that did not fit.
+    /// Records that did not fit.
     pub skipped_records: Vec<DueRecord>,
     /// Records that the present datagram carries.
     pub sent_records: Vec<SentRecord>,

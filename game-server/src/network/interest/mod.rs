@@ -586,14 +586,14 @@ mod tests {
             }
             interest.settle(&sees, &mut changes);
         }
-        let mut told: BTreeMap<u32, Vec<InterestChange>> = BTreeMap::new();
+        let mut by_viewer: BTreeMap<u32, Vec<InterestChange>> = BTreeMap::new();
         for change in changes {
             let (InterestChange::Enter { viewer, .. } | InterestChange::Leave { viewer, .. }) =
                 change;
-            told.entry(viewer.0).or_default().push(change);
+            by_viewer.entry(viewer.0).or_default().push(change);
         }
-        told.remove(&99);
-        told
+        by_viewer.remove(&99);
+        by_viewer
     }
 
     #[test]

@@ -128,18 +128,18 @@ impl Scene {
         }
     }
 
-    fn play(&mut self, moments: u32) {
-        for moment in 0..moments {
+    fn play(&mut self, steps: u32) {
+        for step in 0..steps {
             for _ in 0..self.rng.u8(1..6) {
                 self.act();
             }
             self.interest.settle(&self.oracle, &mut self.reported);
             let settled = self.oracle.settle();
-            self.compare(moment, &settled);
+            self.compare(step, &settled);
         }
     }
 
-    fn compare(&mut self, moment: u32, settled: &[InterestChange]) {
+    fn compare(&mut self, step: u32, settled: &[InterestChange]) {
         let Self {
             seed,
             reported,
@@ -152,13 +152,13 @@ impl Scene {
         assert_eq!(
             reported[..removed],
             expected[..],
-            "seed {seed}, moment {moment}: changes of removals"
+            "seed {seed}, step {step}: changes of removals"
         );
         reported[removed..].sort_unstable();
         assert_eq!(
             reported[removed..],
             *settled,
-            "seed {seed}, moment {moment}: changes of a step"
+            "seed {seed}, step {step}: changes of a step"
         );
         reported.clear();
         expected.clear();
@@ -167,7 +167,7 @@ impl Scene {
             assert_eq!(
                 interest.home(viewer).map(cell_position),
                 Some(home),
-                "seed {seed}, moment {moment}"
+                "seed {seed}, step {step}"
             );
             let mut followed: Vec<_> = interest.followed(viewer).collect();
             followed.sort_unstable();
@@ -179,7 +179,7 @@ impl Scene {
                 .collect();
             assert_eq!(
                 followed, expected,
-                "seed {seed}, moment {moment}: objects that {viewer} follows"
+                "seed {seed}, step {step}: objects that {viewer} follows"
             );
         }
         for &object in oracle.objects.keys() {
@@ -193,7 +193,7 @@ impl Scene {
                 .collect();
             assert_eq!(
                 followers, expected,
-                "seed {seed}, moment {moment}: followers of {object}"
+                "seed {seed}, step {step}: followers of {object}"
             );
             assert!(
                 oracle

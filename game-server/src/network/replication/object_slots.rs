@@ -567,9 +567,9 @@ mod tests {
     fn the_contents_of_a_lost_packet_are_due_again() {
         let mut slots = live(ORC);
         slots.mark_changed(ORC, 0b10, GameTime::ZERO);
-        let record = send(&mut slots, 2);
+        let records = send(&mut slots, 2);
         assert!(send(&mut slots, 3).is_empty());
-        slots.handle_lost(record[0], Seq(2));
+        slots.handle_lost(records[0], Seq(2));
         assert_eq!(
             contents(&send(&mut slots, 4)),
             [RecordContent::Update(0b10)]
@@ -680,7 +680,7 @@ mod tests {
             .collect()
     }
 
-    fn contents(record: &[SentRecord]) -> Vec<RecordContent> {
-        record.iter().map(|record| record.content).collect()
+    fn contents(records: &[SentRecord]) -> Vec<RecordContent> {
+        records.iter().map(|record| record.content).collect()
     }
 }

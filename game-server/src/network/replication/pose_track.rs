@@ -336,7 +336,7 @@ mod tests {
     fn a_pose_at_rest_is_sent_until_the_last_outcome_is_known() {
         let mut scene = Scene::new();
         assert_eq!(
-            scene.stands(1),
+            scene.status(1),
             PoseStatus::Due {
                 baseline: Baseline::None,
                 changed_now: true,
@@ -344,9 +344,9 @@ mod tests {
             }
         );
         scene.send();
-        assert_eq!(scene.stands(2), PoseStatus::InFlight);
+        assert_eq!(scene.status(2), PoseStatus::InFlight);
         assert_eq!(
-            scene.stands(4),
+            scene.status(4),
             PoseStatus::Due {
                 baseline: Baseline::None,
                 changed_now: false,
@@ -357,12 +357,12 @@ mod tests {
         scene.send();
         scene.sent_datagrams.note_acked(0);
         assert_eq!(
-            scene.stands(5),
+            scene.status(5),
             PoseStatus::InFlight,
             "another one is in flight"
         );
         scene.sent_datagrams.note_lost(1);
-        assert_eq!(scene.stands(6), PoseStatus::Settled);
+        assert_eq!(scene.status(6), PoseStatus::Settled);
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
         }
         scene.sent_datagrams.note_acked(1);
         scene.table.update(0, at(6), Pose::default(), [0.0; 2]);
-        let stale_since = |scene: &mut Scene| match scene.stands(6) {
+        let stale_since = |scene: &mut Scene| match scene.status(6) {
             PoseStatus::Due { stale_since, .. } => stale_since,
             other => panic!("{other:?}"),
         };
@@ -398,7 +398,7 @@ mod tests {
             if confirmed {
                 scene.sent_datagrams.note_acked(0);
             }
-            scene.stands(2);
+            scene.status(2);
             for number in 1..50 {
                 scene.sent_datagrams.note_sent(at(number), true);
                 scene.sent_datagrams.note_acked(number);
@@ -410,7 +410,7 @@ mod tests {
                 Baseline::None
             };
             assert_eq!(
-                scene.stands(60),
+                scene.status(60),
                 PoseStatus::Due {
                     baseline,
                     changed_now: true,
@@ -419,7 +419,7 @@ mod tests {
             );
             scene.sent_datagrams.revoke_baselines();
             assert_eq!(
-                scene.stands(60),
+                scene.status(60),
                 PoseStatus::Due {
                     baseline: Baseline::None,
                     changed_now: true,
@@ -449,7 +449,7 @@ mod tests {
             }
         }
 
-        fn stands(&mut self, now: u64) -> PoseStatus {
+        fn status(&mut self, now: u64) -> PoseStatus {
             self.now = now;
             let source = PoseSource {
                 table: &self.table,
