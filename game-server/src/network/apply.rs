@@ -64,10 +64,10 @@ impl Network {
                 }
             }
             WorldChange::ChangeCell { object, to, .. } if world.contains(object) => {
-                self.interest.change_cell(object, to)
+                self.interest.change_cell(object, to);
             }
             WorldChange::Visibility { object } if world.contains(object) => {
-                self.interest.refresh(object)
+                self.interest.refresh(object);
             }
             WorldChange::Budget {
                 player,
@@ -135,11 +135,11 @@ impl Network {
         match *change {
             WorldChange::Components { object, mask } => {
                 self.for_each_follower(object, |viewer| {
-                    viewer.slots.mark_changed(object, mask, times.horizon)
+                    viewer.slots.mark_changed(object, mask, times.horizon);
                 });
             }
             WorldChange::BecameActive { object } => {
-                self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object))
+                self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object));
             }
             WorldChange::EngagedObjects {
                 viewer,
@@ -151,7 +151,7 @@ impl Network {
                 }
             }
             WorldChange::Team { object } if world.contains(object) => {
-                self.change_team(times, object, world)
+                self.change_team(times, object, world);
             }
             WorldChange::Event {
                 kind,

@@ -234,7 +234,7 @@ impl Viewer {
                     }
                 }
                 LinkEvent::Message(bytes) => {
-                    events.push(self.command_filter.handle_message(at, &bytes))
+                    events.push(self.command_filter.handle_message(at, &bytes));
                 }
                 // Clients send no blocks (the link refuses them), and the server sends no pings.
                 LinkEvent::Block(_) | LinkEvent::BlockSent | LinkEvent::Pong { .. } => {}

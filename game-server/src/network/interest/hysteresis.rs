@@ -542,13 +542,13 @@ mod tests {
                         *viewer = at(
                             near(&mut rng, viewer.x, spread_m),
                             near(&mut rng, viewer.y, spread_m),
-                        )
+                        );
                     }
                     _ => {
                         *object = at(
                             near(&mut rng, object.x, spread_m),
                             near(&mut rng, object.y, spread_m),
-                        )
+                        );
                     }
                 }
                 let metres = metres_per_cycle(grid, &attempt, |walker| walker.straight_m);

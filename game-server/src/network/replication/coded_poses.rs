@@ -264,7 +264,7 @@ mod tests {
         let mut bounded = CodedPoseCache::default();
         for _ in 0..100 {
             (38 - WAYS as u64 + 1..39).for_each(|baseline| {
-                assert!(bounded.coded_against(source, 1, at(baseline)).is_some())
+                assert!(bounded.coded_against(source, 1, at(baseline)).is_some());
             });
             bounded.coded_absolute(source, 1);
         }

@@ -108,7 +108,7 @@ mod tests {
                 let bits = cache.get_or_encode(key, |writer| {
                     writer
                         .bits(&mut { value }, 11)
-                        .expect("writing cannot fail")
+                        .expect("writing cannot fail");
                 });
                 assert_eq!(bits.len, 11);
                 out.clear();
