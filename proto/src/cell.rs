@@ -172,7 +172,8 @@ impl Grid {
     /// border never falls into the cell beyond it.
     fn axis_index(self, metres: f32, slices: u16) -> u16 {
         let slice = (f64::from(metres) / f64::from(self.cell_m)).floor();
-        (slice as u16).min(slices - 1) // The cast takes what is below zero, or not a number, to zero.
+        // The cast turns negative values and NaN to zero.
+        (slice as u16).min(slices - 1)
     }
 }
 

@@ -555,7 +555,7 @@ mod tests {
     fn an_answer_that_contradicts_itself_is_ignored() {
         let mut clock = ClockEstimate::new();
         clock.handle_pong(at(1_000), 50_000, 40_000, at(2_000)); // Sent before it was received.
-        clock.handle_pong(at(1_000), 50_000, 60_000, at(2_000)); // Held for longer than the round trip.
+        clock.handle_pong(at(1_000), 50_000, 60_000, at(2_000)); // Held beyond the round trip.
         clock.handle_pong(at(3_000), 50_000, 50_000, at(2_000)); // Arrived before the ping left.
         clock.handle_pong(at(1_000), u64::MAX, u64::MAX, at(2_000));
         assert!(!clock.is_synced());

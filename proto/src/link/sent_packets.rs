@@ -390,9 +390,11 @@ mod tests {
         }
         assert_eq!(sent.ring.len(), 512);
         assert!(matches!(sent.acknowledge(17_800), AckResult::NothingNew));
-        assert!(
-            matches!(sent.acknowledge(18_000), AckResult::InTime(packet) if packet.sent_at == LocalTime::from_millis(18_000))
-        );
+        let left_at = LocalTime::from_millis(18_000);
+        assert!(matches!(
+            sent.acknowledge(18_000),
+            AckResult::InTime(packet) if packet.sent_at == left_at
+        ));
     }
 
     #[test]
