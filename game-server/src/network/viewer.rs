@@ -226,7 +226,7 @@ impl Viewer {
                         self.slots.handle_acked(record);
                     }
                 }
-                LinkEvent::LostLeader(seq) => {
+                LinkEvent::Lost(seq) => {
                     self.sent_datagrams.note_lost(self.link.number_of(seq));
                     self.effect_reports.handle_lost(seq);
                     for record in self.packet_log.take(seq) {
