@@ -70,7 +70,7 @@ impl EventQueue {
         self.events.retain(|event| {
             !matches!(
                 event,
-                ViewEvent::ObjectUpdated(_) | ViewEvent::MapProgress { .. }
+                ViewEvent::Update(_) | ViewEvent::MapProgress { .. }
             )
         });
         let waiting = self.events.len();
@@ -122,7 +122,7 @@ mod tests {
         );
         let updates = kept
             .iter()
-            .filter(|event| matches!(event, ViewEvent::ObjectUpdated(_)))
+            .filter(|event| matches!(event, ViewEvent::Update(_)))
             .count() as u64;
         assert_eq!(queue.dropped() + updates, 1_000);
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::ObjectUpdated(ObjectUpdated {
+        ViewEvent::Update(ObjectUpdated {
             id,
             t: GameTime::ZERO,
             at: GameTime::ZERO,

@@ -173,7 +173,7 @@ impl<V> Replica<V> {
                 .into_iter()
                 .collect();
             self.events
-                .push_back(ViewEvent::ObjectUpdated(ObjectUpdated {
+                .push_back(ViewEvent::Update(ObjectUpdated {
                     id: object.id,
                     t: now,
                     at,

@@ -200,7 +200,7 @@ impl Kept {
         self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_LAG));
     }
 
-    /// The base of mode [`DatagramWindow`](super::Mode::DatagramWindow).
+    /// The base of mode [`DatagramWindow`](super::Mode::Window).
     pub fn base(&self, acked: &AckedSet) -> Option<&Entry> {
         self.entries
             .iter()

@@ -116,7 +116,7 @@ impl SectionHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The newest pose in the acked set.
-    DatagramWindow,
+    Window,
     /// The newest before the acked set's window: only while nothing newer than that has been sent.
     Old,
     /// Nothing.
@@ -245,7 +245,7 @@ impl<'o> SectionWriter<'o> {
             history: &self.seen,
         };
         match mode {
-            Mode::DatagramWindow => encoder.object(&known, Some(pose)),
+            Mode::Window => encoder.object(&known, Some(pose)),
             Mode::Old | Mode::Absolute => encoder.stranger(&known, pose),
         }
     }
@@ -387,7 +387,7 @@ fn read_fine(
     let reference = decoder.reference_named()?;
     if let Some(slot) = reference {
         let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
-        base_of(slot, Mode::DatagramWindow, header, kept)?;
+        base_of(slot, Mode::Window, header, kept)?;
         header
             .acked
             .iter()
@@ -415,7 +415,7 @@ fn read_fine(
         }
         let (format, kept) = bases.object(slot).ok_or(SectionError::LostTrack { slot })?;
         let base = base_of(slot, mode, header, kept)?.map(|entry| (entry.stamp, entry.pose));
-        if let (Mode::DatagramWindow, Some(acked)) = (mode, header.acked) {
+        if let (Mode::Window, Some(acked)) = (mode, header.acked) {
             kept.history(&acked, &mut history);
         } else {
             history.clear();
@@ -428,7 +428,7 @@ fn read_fine(
             history: &seen,
         };
         let pose = match mode {
-            Mode::DatagramWindow => decoder.object(&known)?.ok_or(WireError::OutOfRange {
+            Mode::Window => decoder.object(&known)?.ok_or(WireError::OutOfRange {
                 what: "pose that is not in",
             })?,
             Mode::Old | Mode::Absolute => decoder.newcomer_pose(&known)?,
@@ -453,7 +453,7 @@ fn base_of<'k>(
 ) -> Result<Option<&'k Entry>, SectionError> {
     let base = match (mode, header.acked) {
         (Mode::Absolute, _) => return Ok(None),
-        (Mode::DatagramWindow, Some(acked)) => kept.base(&acked),
+        (Mode::Window, Some(acked)) => kept.base(&acked),
         (Mode::Old, Some(acked)) => kept.older_than(acked.window_start()),
         (_, None) => {
             return Err(WireError::OutOfRange {

@@ -148,21 +148,21 @@ pub(super) fn records() -> Vec<Record> {
         takes_effect_at: horizon.saturating_sub(Duration::from_millis(before)),
     });
     vec![
-        Record::ObjectEntered {
+        Record::Enter {
             alias: alias(0, 1),
             kind: 0,
             at: horizon,
             own: true,
             components,
         },
-        Record::ObjectEntered {
+        Record::Enter {
             alias: alias(700, 255),
             kind: 2,
             at: late,
             own: false,
             components: walker,
         },
-        Record::ObjectUpdated {
+        Record::Update {
             alias: alias(3, 9),
             kind: 0,
             at: horizon,
@@ -172,7 +172,7 @@ pub(super) fn records() -> Vec<Record> {
             alias: alias(65_535, 0),
             at: horizon,
         },
-        Record::EffectReports(effects.into()),
+        Record::Effects(effects.into()),
     ]
 }
 
@@ -248,7 +248,7 @@ pub(super) fn section(level: Level, poses: &[(u16, Pose)]) -> Vec<u8> {
     for (slot, pose) in poses {
         let (format, kept) = world.object(*slot).expect("a slot of the world");
         let (mode, base) = match (kept.base(&ACKED), kept.older_than(ACKED.window_start())) {
-            (Some(base), _) => (Mode::DatagramWindow, Some(base)),
+            (Some(base), _) => (Mode::Window, Some(base)),
             (None, Some(base)) => (Mode::Old, Some(base)),
             (None, None) => (Mode::Absolute, None),
         };

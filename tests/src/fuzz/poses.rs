@@ -160,7 +160,7 @@ fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
         });
         let old = acked.and_then(|acked| known.older_than(acked.window_start()));
         let (mode, baseline) = match (window, old) {
-            (Some(baseline), _) => (Mode::DatagramWindow, Some(baseline)),
+            (Some(baseline), _) => (Mode::Window, Some(baseline)),
             (None, Some(baseline)) => (Mode::Old, Some(baseline)),
             (None, None) => (Mode::Absolute, None),
         };

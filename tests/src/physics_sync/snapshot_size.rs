@@ -155,7 +155,7 @@ impl SnapshotCoder {
                 continue;
             }
             let mode = if window.is_some() {
-                Mode::DatagramWindow
+                Mode::Window
             } else if old.is_some() {
                 Mode::Old
             } else {
@@ -172,7 +172,7 @@ impl SnapshotCoder {
                 }
                 Level::Fine => {
                     history.clear();
-                    match header.acked.filter(|_| mode == Mode::DatagramWindow) {
+                    match header.acked.filter(|_| mode == Mode::Window) {
                         Some(acked) => known.history(&acked, &mut history),
                         None => {
                             history

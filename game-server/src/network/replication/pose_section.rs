@@ -277,7 +277,7 @@ impl SectionFiller<'_> {
         let candidate = chosen[index];
         let PoseContext { source, .. } = self.context;
         let room = writer.bytes() + candidate.max_bytes(MAX_REFERENCE_BITS) <= self.max_bytes;
-        let in_window = room && baseline_mode(candidate.baseline) == Mode::DatagramWindow;
+        let in_window = room && baseline_mode(candidate.baseline) == Mode::Window;
         if in_window
             && poses.history(
                 candidate.slot,
@@ -355,7 +355,7 @@ impl PoseCandidate {
     /// Estimated cost of pose and mode.
     fn cost_bits_x256(&self) -> u32 {
         self.bits_x256
-            + if baseline_mode(self.baseline) == Mode::DatagramWindow {
+            + if baseline_mode(self.baseline) == Mode::Window {
                 0
             } else {
                 MODE_BITS_X256
@@ -372,7 +372,7 @@ fn slot_bits_x256(slots: u64, count: u64) -> u32 {
 
 fn baseline_mode(baseline: Baseline) -> Mode {
     match baseline {
-        Baseline::Window(_) => Mode::DatagramWindow,
+        Baseline::Window(_) => Mode::Window,
         Baseline::Old(_) => Mode::Old,
         Baseline::None => Mode::Absolute,
     }

@@ -40,7 +40,7 @@ impl Default for Slots {
         Self {
             next: 0,
             chance: 49_152,
-            mode: Mode::DatagramWindow,
+            mode: Mode::Window,
         }
     }
 }
@@ -101,7 +101,7 @@ impl Slots {
         self.pass(gap);
         let mut mode = 0;
         decoder.one_of(&mut mode, &MODES[self.mode as usize]);
-        self.mode = [Mode::DatagramWindow, Mode::Old, Mode::Absolute][mode as usize];
+        self.mode = [Mode::Window, Mode::Old, Mode::Absolute][mode as usize];
         Ok(Some((slot, self.mode)))
     }
 
@@ -144,7 +144,7 @@ mod tests {
                 let Ok(slot) = u16::try_from(next) else { break };
                 places.push((
                     slot,
-                    [Mode::DatagramWindow, Mode::Old, Mode::Absolute][rng.usize(..3)],
+                    [Mode::Window, Mode::Old, Mode::Absolute][rng.usize(..3)],
                 ));
                 next += 1;
             }
@@ -173,7 +173,7 @@ mod tests {
                 let Ok(slot) = u16::try_from(slots.next + gap) else {
                     break;
                 };
-                let mode = [Mode::DatagramWindow, Mode::Old, Mode::Absolute][rng.usize(..3)];
+                let mode = [Mode::Window, Mode::Old, Mode::Absolute][rng.usize(..3)];
                 let before = bytes_of(&places).len() * 8;
                 most_bits += slots.bits_at_most(slot, mode);
                 places.push((slot, mode));
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn who_is_told_of_all_pays_little_for_slots() {
-        let all: Vec<_> = (0..30).map(|slot| (slot, Mode::DatagramWindow)).collect();
+        let all: Vec<_> = (0..30).map(|slot| (slot, Mode::Window)).collect();
         assert!(bytes_of(&all).len() <= 2, "{} bytes", bytes_of(&all).len());
         let half: Vec<_> = (0..30)
-            .map(|slot| (2 * slot + slot % 2, Mode::DatagramWindow))
+            .map(|slot| (2 * slot + slot % 2, Mode::Window))
             .collect();
         assert!(
             bytes_of(&half).len() <= 13,

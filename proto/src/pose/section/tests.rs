@@ -144,7 +144,7 @@ fn a_base_that_nobody_named_is_no_base() {
         (Err(SectionError::LostTrack { slot: 4 }), 0)
     );
     assert_eq!(
-        read(Mode::DatagramWindow, acked, 3),
+        read(Mode::Window, acked, 3),
         (Err(SectionError::LostTrack { slot: 3 }), 0)
     );
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_base_that_nobody_named_is_no_base() {
     let no_base = SectionError::Wire(WireError::OutOfRange {
         what: "base of a pose",
     });
-    assert_eq!(read(Mode::DatagramWindow, None, 3), (Err(no_base), 0));
+    assert_eq!(read(Mode::Window, None, 3), (Err(no_base), 0));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
         for (slot, pose) in (0..).zip(&poses) {
             let base = acked.and_then(|acked| receiver[&slot].kept.base(&acked));
             let mode = if base.is_some() {
-                Mode::DatagramWindow
+                Mode::Window
             } else {
                 Mode::Absolute
             };
@@ -470,7 +470,7 @@ impl Scene {
             let base = told.acked.filter(|base| *base >= self.floor);
             let (mode, base) = match (header.acked, base) {
                 (Some(acked), Some(base)) if acked.contains(base) => {
-                    (Mode::DatagramWindow, Some(base))
+                    (Mode::Window, Some(base))
                 }
                 (Some(acked), Some(base))
                     if base < acked.window_start() && told.last_sent_at == Some(base) =>
@@ -486,7 +486,7 @@ impl Scene {
                 continue;
             }
             let window = acked
-                .filter(|_| mode == Mode::DatagramWindow)
+                .filter(|_| mode == Mode::Window)
                 .into_iter()
                 .flat_map(|acked| {
                     (acked.window_start()..=acked.newest)
@@ -501,7 +501,7 @@ impl Scene {
             }
             fine.push((slot, mode, told, history));
             // In every other section one of them goes first, as what the others move with.
-            if mode == Mode::DatagramWindow && number.is_multiple_of(2) && reference.is_none() {
+            if mode == Mode::Window && number.is_multiple_of(2) && reference.is_none() {
                 reference = Some(fine.len() - 1);
             }
         }
