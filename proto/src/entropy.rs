@@ -1,8 +1,8 @@
 //! The range coder: decisions and their probabilities go in, bytes come out, and back.
 //!
-//! One stream may mix three sorts of decisions: a [`Encoder::bit`] with a 16-bit probability, a
-//! [`Encoder::symbol`] out of a table of frequencies that add up to a power of two, and
-//! [`Encoder::raw`] bits that all weigh the same. Models live with the callers: encoder and decoder
+//! One stream may mix three sorts of decisions: a [`RangeEncoder::bit`] with a 16-bit probability, a
+//! [`RangeEncoder::symbol`] out of a table of frequencies that add up to a power of two, and
+//! [`RangeEncoder::raw`] bits that all weigh the same. Models live with the callers: encoder and decoder
 //! only have to be told the same probabilities in the same order.
 //!
 //! Invariants:
@@ -11,7 +11,7 @@
 //! 2. The length is the sum of `-log2 p` of the decisions plus at most two bytes (a symbol's
 //!    probability may be rounded by one part in 512).
 //! 3. A decoder reads any bytes without panicking. Past the end it reads zeros, and
-//!    [`Decoder::is_overrun`] says so once these zeros have decided something: a valid stream never
+//!    [`RangeDecoder::is_overrun`] says so once these zeros have decided something: a valid stream never
 //!    comes to that.
 //! 4. Integers only, so that all machines agree.
 //!
@@ -23,8 +23,8 @@
 mod decoder;
 mod encoder;
 
-pub use decoder::Decoder;
-pub use encoder::Encoder;
+pub use decoder::RangeDecoder;
+pub use encoder::RangeEncoder;
 
 /// The interval is kept at least this wide: below it, a byte is shifted out.
 const NARROWEST: u32 = 1 << 24;

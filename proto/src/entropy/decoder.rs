@@ -7,18 +7,18 @@ use crate::wire::WireError;
 const STATE_BYTES: usize = 4;
 
 /// Reads one stream, which takes all of the bytes.
-pub struct Decoder<'a> {
+pub struct RangeDecoder<'a> {
     bytes: &'a [u8],
     /// How many bytes were asked for, zeros past the end included.
     taken: usize,
     /// Where in the interval the stream's number lies; below `range` unless the bytes are nobody's.
     code: u32,
     range: u32,
-    /// Of the last [`Decoder::slot`]: what one part of the total is wide.
+    /// Of the last [`RangeDecoder::slot`]: what one part of the total is wide.
     unit: u32,
 }
 
-impl<'a> Decoder<'a> {
+impl<'a> RangeDecoder<'a> {
     /// The stream in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Self {
@@ -50,7 +50,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Which part of `0 .. 2^total_bits` comes: the symbol is the one that holds it, and
-    /// [`Decoder::consume`] follows.
+    /// [`RangeDecoder::consume`] follows.
     #[inline]
     pub fn slot(&mut self, total_bits: u32) -> u32 {
         debug_assert!(total_bits <= MAX_TOTAL_BITS);
@@ -60,7 +60,7 @@ impl<'a> Decoder<'a> {
         (self.code / self.unit).min((1 << total_bits) - 1)
     }
 
-    /// Takes the symbol at `start .. start + size` that the last [`Decoder::slot`] lies in.
+    /// Takes the symbol at `start .. start + size` that the last [`RangeDecoder::slot`] lies in.
     #[inline]
     pub fn consume(&mut self, start: u32, size: u32) {
         debug_assert!(size > 0);

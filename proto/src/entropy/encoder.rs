@@ -2,8 +2,8 @@
 
 use super::{MAX_RAW_BITS, MAX_TOTAL_BITS, NARROWEST};
 
-/// Appends one stream to a buffer of the caller; [`Encoder::finish`] writes its end.
-pub struct Encoder<'o> {
+/// Appends one stream to a buffer of the caller; [`RangeEncoder::finish`] writes its end.
+pub struct RangeEncoder<'o> {
     out: &'o mut Vec<u8>,
     /// Where this stream starts in `out`: no carry gets past it.
     start: usize,
@@ -13,7 +13,7 @@ pub struct Encoder<'o> {
     range: u32,
 }
 
-impl<'o> Encoder<'o> {
+impl<'o> RangeEncoder<'o> {
     /// A stream that starts behind what is in `out`.
     pub fn new(out: &'o mut Vec<u8>) -> Self {
         let start = out.len();

@@ -26,7 +26,7 @@ use crate::ids::{Alias, Seq};
 use crate::keymap::Keymap;
 use crate::map::StaticMap;
 use crate::message::{Command, ExampleBody, ExampleRecord, Input, Notice, Report, Uplink};
-use crate::pose::example::{ExampleHeader, ExampleSection};
+use crate::pose::format_examples::{ExampleHeader, ExampleSection};
 use crate::space::Position;
 
 /// Every format of this crate.

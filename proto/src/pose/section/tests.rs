@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::message::example::any_pose;
-use crate::pose::shared::training::{FORMAT, Walk};
-use crate::pose::{Entry, MAX_LAG, MotionFormat, Turning, code};
+use crate::pose::trained::train_walker::{FORMAT, SteeredWalk};
+use crate::pose::{MAX_LAG, MotionFormat, ReceivedPose, Turning, code};
 
 const TICK_MS: u64 = 50;
 /// Not whole milliseconds, as at 60 Hz.
@@ -14,10 +14,10 @@ const TICK_US: u64 = 16_667;
 const LATE: u64 = 32;
 
 #[test]
-fn over_any_honest_channel_each_pose_is_the_one_that_was_sent() {
+fn each_pose_read_is_the_one_sent_whatever_the_loss() {
     let mut told = 0;
     for seed in 0..60 {
-        let mut scene = Scene::new(seed);
+        let mut scene = Exchange::new(seed);
         scene.level = [Level::Shared, Level::Fine][seed as usize % 2];
         for _ in 0..400 {
             scene.tick();
@@ -28,16 +28,16 @@ fn over_any_honest_channel_each_pose_is_the_one_that_was_sent() {
 }
 
 #[test]
-fn a_receiver_that_lost_what_it_knew_says_so_and_is_told_anew() {
+fn a_receiver_that_lost_its_poses_reports_it_and_recovers() {
     for seed in 0..20 {
-        let mut scene = Scene::new(seed);
+        let mut scene = Exchange::new(seed);
         scene.loss = 0.2;
         for tick in 0..300 {
             if tick % 60 == 40 {
                 scene
                     .receiver
                     .values_mut()
-                    .for_each(|object| object.kept.clear());
+                    .for_each(|object| object.received.clear());
                 scene.may_lose_track = true;
             }
             scene.tick();
@@ -55,7 +55,7 @@ fn a_receiver_that_lost_what_it_knew_says_so_and_is_told_anew() {
 
 #[test]
 fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
-    let mut scene = Scene::new(7);
+    let mut scene = Exchange::new(7);
     (0..50).for_each(|_| scene.tick());
     let (number, stamp) = (scene.number, scene.now());
     let valid = [Level::Shared, Level::Fine].map(|level| {
@@ -95,21 +95,21 @@ fn whatever_the_bytes_are_only_poses_of_known_objects_come_out() {
             let (format, _) = scene.receiver.object(slot).expect("a known slot");
             assert!(format.fits(&pose), "seed {seed}: {pose:?}");
         }
-        if let Err(SectionError::LostTrack { slot }) = result {
-            let kept = scene
+        if let Err(SectionError::MissingBaseline { slot }) = result {
+            let received = scene
                 .receiver
                 .object(slot)
-                .map(|(_, kept)| kept.entries().len());
+                .map(|(_, received)| received.poses().len());
             assert!(
-                kept.is_none() || header(&bytes, number).is_some(),
-                "seed {seed}: a base was claimed"
+                received.is_none() || header(&bytes, number).is_some(),
+                "seed {seed}: a baseline was claimed"
             );
         }
     }
 }
 
 #[test]
-fn a_base_that_nobody_named_is_no_base() {
+fn a_baseline_that_was_not_named_is_refused() {
     let format = PoseFormat {
         per_metre: 100,
         turn: Turning::Yaw { bits: 8 },
@@ -121,14 +121,14 @@ fn a_base_that_nobody_named_is_no_base() {
         Known {
             tenant: 0,
             format,
-            kept: Kept::new(0),
+            received: BaselineHistory::new(0),
         },
     )]);
     let read = |mode, acked, slot| {
         let mut bytes = Vec::new();
         let mut writer =
             SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, 50, acked));
-        writer.shared(slot, mode, &code(&format, None, stamp, &pose));
+        writer.write_shared(slot, mode, &code(&format, None, stamp, &pose));
         writer.finish();
         let mut poses = Vec::new();
         let result = read_section(&bytes, 50, stamp, &receiver, &mut poses);
@@ -138,23 +138,23 @@ fn a_base_that_nobody_named_is_no_base() {
         newest: 40,
         mask: 1,
     });
-    assert_eq!(read(Mode::Absolute, None, 3), (Ok(None), 1));
+    assert_eq!(read(BaselineMode::Absolute, None, 3), (Ok(None), 1));
     assert_eq!(
-        read(Mode::Absolute, None, 4),
-        (Err(SectionError::LostTrack { slot: 4 }), 0)
+        read(BaselineMode::Absolute, None, 4),
+        (Err(SectionError::MissingBaseline { slot: 4 }), 0)
     );
     assert_eq!(
-        read(Mode::Window, acked, 3),
-        (Err(SectionError::LostTrack { slot: 3 }), 0)
+        read(BaselineMode::Window, acked, 3),
+        (Err(SectionError::MissingBaseline { slot: 3 }), 0)
     );
     assert_eq!(
-        read(Mode::Old, acked, 3),
-        (Err(SectionError::LostTrack { slot: 3 }), 0)
+        read(BaselineMode::Old, acked, 3),
+        (Err(SectionError::MissingBaseline { slot: 3 }), 0)
     );
     let no_base = SectionError::Wire(WireError::OutOfRange {
-        what: "base of a pose",
+        what: "baseline of a pose",
     });
-    assert_eq!(read(Mode::Window, None, 3), (Err(no_base), 0));
+    assert_eq!(read(BaselineMode::Window, None, 3), (Err(no_base), 0));
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn a_set_that_lies_too_far_back_is_not_named() {
 }
 
 #[test]
-fn a_section_is_as_long_as_was_said() {
-    let mut scene = Scene::new(3);
+fn a_section_is_as_long_as_announced() {
+    let mut scene = Exchange::new(3);
     for tick in 0..50 {
         scene.level = [Level::Shared, Level::Fine][tick % 2];
         scene.tick();
@@ -191,8 +191,8 @@ fn a_section_is_as_long_as_was_said() {
 }
 
 #[test]
-fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
-    let mut walks: Vec<Walk> = (0..30).map(Walk::new).collect();
+fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
+    let mut walks: Vec<SteeredWalk> = (0..30).map(SteeredWalk::new).collect();
     let mut receiver = BTreeMap::new();
     let format = FORMAT;
     for slot in 0..30 {
@@ -201,7 +201,7 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
             Known {
                 tenant: 0,
                 format,
-                kept: Kept::new(0),
+                received: BaselineHistory::new(0),
             },
         );
     }
@@ -221,14 +221,14 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
         );
         let poses: Vec<Pose> = walks.iter_mut().map(|walk| walk.step().0).collect();
         for (slot, pose) in (0..).zip(&poses) {
-            let base = acked.and_then(|acked| receiver[&slot].kept.base(&acked));
-            let mode = if base.is_some() {
-                Mode::Window
+            let baseline = acked.and_then(|acked| receiver[&slot].received.baseline(&acked));
+            let mode = if baseline.is_some() {
+                BaselineMode::Window
             } else {
-                Mode::Absolute
+                BaselineMode::Absolute
             };
-            let base = base.map(|base| (base.stamp, &base.pose));
-            writer.shared(slot, mode, &code(&format, base, stamp, pose));
+            let baseline = baseline.map(|baseline| (baseline.stamp, &baseline.pose));
+            writer.write_shared(slot, mode, &code(&format, baseline, stamp, pose));
         }
         writer.finish();
         let mut read = Vec::new();
@@ -238,11 +238,15 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each_all_told() {
         );
         assert!(read.iter().map(|(_, pose)| pose).eq(&poses));
         for (slot, pose) in read {
-            receiver.get_mut(&slot).expect("known").kept.note(Entry {
-                number,
-                stamp,
-                pose,
-            });
+            receiver
+                .get_mut(&slot)
+                .expect("known")
+                .received
+                .insert(ReceivedPose {
+                    number,
+                    stamp,
+                    pose,
+                });
         }
         if number > 50 {
             bits += 8 * bytes.len();
@@ -266,12 +270,13 @@ fn header(bytes: &[u8], number: u64) -> Option<AckedSet> {
 struct Known {
     tenant: u32,
     format: PoseFormat,
-    kept: Kept,
+    received: BaselineHistory,
 }
 
-impl Bases for BTreeMap<u16, Known> {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
-        self.get(&slot).map(|known| (&known.format, &known.kept))
+impl BaselineSource for BTreeMap<u16, Known> {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
+        self.get(&slot)
+            .map(|known| (&known.format, &known.received))
     }
 }
 
@@ -297,7 +302,7 @@ struct Datagram {
     section: Vec<u8>,
 }
 
-struct Scene {
+struct Exchange {
     rng: fastrand::Rng,
     level: Level,
     loss: f64,
@@ -305,7 +310,7 @@ struct Scene {
     sender: BTreeMap<u16, Told>,
     tenants: u32,
     acked: BTreeSet<u64>,
-    /// What was lost track of is no base any more.
+    /// What was lost track of is no baseline any more.
     floor: u64,
     sent: Vec<Datagram>,
     under_way: Vec<Datagram>,
@@ -319,7 +324,7 @@ struct Scene {
     told: u32,
 }
 
-impl Scene {
+impl Exchange {
     fn new(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
         Self {
@@ -461,30 +466,34 @@ impl Scene {
     }
 
     fn section(&self, number: u64, stamp: GameTime, acked: Option<AckedSet>) -> (Vec<u8>, usize) {
-        let (mut bytes, mut scene) = (Vec::new(), fine::Scene::default());
+        let (mut bytes, mut scene) = (Vec::new(), fine::FineState::default());
         let header = SectionHeader::new(self.level, number, acked);
-        let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
+        let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
         let (mut reference, mut fine) = (None, Vec::new());
         for slot in self.chosen(number) {
             let told = &self.sender[&slot];
-            let base = told.acked.filter(|base| *base >= self.floor);
-            let (mode, base) = match (header.acked, base) {
-                (Some(acked), Some(base)) if acked.contains(base) => (Mode::Window, Some(base)),
-                (Some(acked), Some(base))
-                    if base < acked.window_start() && told.last_sent == Some(base) =>
-                {
-                    (Mode::Old, Some(base))
+            let baseline = told.acked.filter(|baseline| *baseline >= self.floor);
+            let (mode, baseline) = match (header.acked, baseline) {
+                (Some(acked), Some(baseline)) if acked.contains(baseline) => {
+                    (BaselineMode::Window, Some(baseline))
                 }
-                _ => (Mode::Absolute, None),
+                (Some(acked), Some(baseline))
+                    if baseline < acked.window_start() && told.last_sent == Some(baseline) =>
+                {
+                    (BaselineMode::Old, Some(baseline))
+                }
+                _ => (BaselineMode::Absolute, None),
             };
-            let base = base.and_then(|base| self.said_in(base, slot, told.tenant));
+            let baseline = baseline.and_then(|baseline| self.said_in(baseline, slot, told.tenant));
             if self.level == Level::Shared {
-                let base = base.as_ref().map(|(stamp, base)| (*stamp, base));
-                writer.shared(slot, mode, &code(&told.format, base, stamp, &told.pose));
+                let baseline = baseline
+                    .as_ref()
+                    .map(|(stamp, baseline)| (*stamp, baseline));
+                writer.write_shared(slot, mode, &code(&told.format, baseline, stamp, &told.pose));
                 continue;
             }
             let window = acked
-                .filter(|_| mode == Mode::Window)
+                .filter(|_| mode == BaselineMode::Window)
                 .into_iter()
                 .flat_map(|acked| {
                     (acked.window_start()..=acked.newest)
@@ -494,20 +503,20 @@ impl Scene {
             let mut history: Vec<_> = window
                 .filter_map(|number| self.said_in(number, slot, told.tenant))
                 .collect();
-            if mode == Mode::Old {
-                history.extend(base);
+            if mode == BaselineMode::Old {
+                history.extend(baseline);
             }
             fine.push((slot, mode, told, history));
             // In every other section one of them goes first, as what the others move with.
-            if mode == Mode::Window && number.is_multiple_of(2) && reference.is_none() {
+            if mode == BaselineMode::Window && number.is_multiple_of(2) && reference.is_none() {
                 reference = Some(fine.len() - 1);
             }
         }
         if let Some((slot, _, told, history)) = reference.map(|index| fine.remove(index)) {
-            writer.reference(slot, &told.format, &history, stamp, &told.pose);
+            writer.write_reference(slot, &told.format, &history, stamp, &told.pose);
         }
         for (slot, mode, told, history) in fine {
-            writer.fine(slot, mode, &told.format, &history, stamp, &told.pose);
+            writer.write_fine(slot, mode, &told.format, &history, stamp, &told.pose);
         }
         let said = writer.bytes();
         writer.finish();
@@ -541,15 +550,15 @@ impl Scene {
             let newcomer = Known {
                 tenant: *tenant,
                 format: format_of(*slot),
-                kept: Kept::new(number),
+                received: BaselineHistory::new(number),
             };
             let known = self.receiver.entry(*slot).or_insert(newcomer);
             if *tenant > known.tenant {
                 known.tenant = *tenant;
-                known.kept.restart(number);
+                known.received.start_tenant(number);
             }
             if *tenant == known.tenant {
-                known.kept.note(Entry {
+                known.received.insert(ReceivedPose {
                     number,
                     stamp,
                     pose: *pose,
@@ -577,7 +586,7 @@ impl Scene {
                 (pose, known.tenant),
                 "datagram {number}, slot {slot}"
             );
-            known.kept.note(Entry {
+            known.received.insert(ReceivedPose {
                 number,
                 stamp,
                 pose,
@@ -595,10 +604,10 @@ impl Scene {
                 if let Some(acked) = acked.filter(|_| self.rng.bool()) {
                     self.receiver
                         .values_mut()
-                        .for_each(|known| known.kept.prune(&acked));
+                        .for_each(|known| known.received.prune(&acked));
                 }
             }
-            Err(SectionError::LostTrack { .. }) if self.may_lose_track => {
+            Err(SectionError::MissingBaseline { .. }) if self.may_lose_track => {
                 self.lost_tracks += 1;
                 self.failed.push(number);
                 self.lost_track = self.lost_track.max(Some(number));

@@ -1,59 +1,8 @@
-//! The tables of the shared level: what a pose is likely to be, relative to its base.
-//!
-//! Those of a walker (`Tables`) are what the test `the_tables_are_what_the_walk_gives` computes
-//! from the steered walk and prints when it is asked to (see there); so they can be made again, and
-//! nobody has to trust them. The others are weights chosen by hand for what games do.
-//!
-//! They are part of the format: a change is a new version of the protocol.
+//! Generated
 
-use super::steered::{COLUMNS, ROWS};
-use super::symbols::starts;
+use super::WalkerTables;
 
-/// What a walker may do in 1 to 8 steps: a row each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tables {
-    /// Entry i of a row: the share, of 2^14, of turns by at most i/512 of a turn to either side.
-    pub(crate) turn: [[u16; 65]; ROWS],
-    /// What turns by more than an eighth take, of 2^15.
-    pub(crate) turn_beyond: [u32; ROWS],
-    /// The variance across the way, in squares of a step's length by 2^24, without what rounding
-    /// adds. Column: how far it turned, as a share of the farthest (10 degrees a step), in
-    /// quarters.
-    pub(crate) lateral: [[u32; COLUMNS]; ROWS],
-    /// Likewise along the way.
-    pub(crate) along: [u32; ROWS],
-    /// The first coordinate. Entry i: the share, of 2^14, of those that are at most i/8 deviations
-    /// off to either side.
-    pub(crate) first: [[u16; 49]; ROWS],
-    /// Likewise the second one, when the first is known.
-    pub(crate) second: [[u16; 49]; ROWS],
-}
-
-/// What is the same, of an object that moved.
-pub(super) const MOVING: [u16; 9] = starts(&[32_000, 120, 80, 20, 160, 20, 20, 20, 100]);
-/// What is the same, of one that stood still.
-pub(super) const RESTING: [u16; 9] = starts(&[4_000, 8_000, 500, 500, 300, 300, 100, 100, 16_000]);
-/// What changes, of one without a heading.
-pub(super) const CHANGES: [u16; 8] = starts(&[8_000, 8_000, 1_000, 12_000, 500, 500, 200, 500]);
-/// Whether another component is the largest.
-pub(super) const TIPPED: [u16; 2] = starts(&[15, 1]);
-/// Lengths of a coordinate: most lie some metres to a kilometre from zero.
-pub(super) const COORDINATES: [u16; 32] = starts(&[
-    60, 10, 10, 10, 20, 20, 40, 60, 100, 150, 250, 400, 700, 1_200, 1_600, 1_000, 500, 250, 120,
-    60, 30, 15, 8, 4, 4, 4, 4, 4, 1, 1, 1, 1,
-]);
-/// Lengths of a speed: rest, or some metres a second.
-pub(super) const SPEEDS: [u16; 32] = starts(&[
-    1_000, 20, 20, 30, 50, 80, 150, 300, 500, 700, 400, 200, 100, 50, 20, 10, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1,
-]);
-
-/// Lengths of how far a velocity is from what was foretold, in grid units.
-pub(super) const VELOCITIES: [u16; 17] = starts(&[
-    60, 80, 110, 140, 150, 140, 110, 70, 40, 20, 10, 5, 3, 2, 1, 1, 1,
-]);
-
-pub(crate) static TABLES: Tables = Tables {
+pub(super) const NUMBERS: WalkerTables = WalkerTables {
     turn: [
         [
             0, 1149, 2315, 3468, 4612, 5759, 6904, 8065, 9212, 10362, 11516, 12666, 13834, 14975,
