@@ -643,7 +643,7 @@ fn metres_between(a: &Pose, b: &Pose) -> f32 {
 
 /// The pose on the curve between two words, with a velocity between theirs.
 fn between(told: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
-    let at = pose::between(
+    let at = pose::interpolate(
         &FORMAT,
         (time_of(since), told),
         (time_of(due), next),

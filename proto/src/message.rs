@@ -137,11 +137,11 @@
 //! What is told of an object of a kind with poses, once its `Enter` has been acknowledged, are the
 //! poses of ticks: the newest only, each at most once a tick. A pose holds from the datagram's
 //! horizon on, as that in an `Enter` does; in between, a client shows what lies between two of them
-//! ([`crate::pose::between`]), and beyond the newest for a while what that one foretells
-//! ([`crate::pose::estimate`]): where a server knows that this is near enough, it says nothing.
+//! ([`crate::pose::interpolate`]), and beyond the newest for a while what that one foretells
+//! ([`crate::pose::extrapolate`]): where a server knows that this is near enough, it says nothing.
 //! Most poses are told relative to an earlier one that the client is known to have. Therefore a
-//! client keeps, for each slot, the poses of the last [`crate::pose::KEPT_DATAGRAMS`] datagrams and
-//! the newest older one, with number and stamp of the datagram ([`crate::pose::Kept`]); also those
+//! client keeps, for each slot, the poses of the last [`crate::pose::HISTORY_DATAGRAMS`] datagrams and
+//! the newest older one, with number and stamp of the datagram ([`crate::pose::BaselineHistory`]); also those
 //! of an object that has left, or of the slot's tenant before, until they are that old: a datagram
 //! may be overtaken by a `Leave`, and what it says of others is to be read.
 //!

@@ -6,7 +6,7 @@
 //! of its own.
 
 use ambit_proto::ids::Alias;
-use ambit_proto::pose::{Entry, Pose};
+use ambit_proto::pose::{Pose, ReceivedPose};
 use ambit_proto::schema::{Component, Kind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -125,7 +125,7 @@ impl<V> Object<V> {
             return Noted::default();
         };
         let newest = track.newest().is_none_or(|newest| stamp >= newest);
-        track.note(Entry {
+        track.note(ReceivedPose {
             number,
             stamp,
             pose,

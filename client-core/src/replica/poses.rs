@@ -12,8 +12,8 @@
 use std::collections::VecDeque;
 
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept as Known, Pose, PoseFormat, SectionError, SectionHeader,
-    read_section,
+    AckedSet, BaselineHistory as Known, BaselineSource, Pose, PoseFormat, ReceivedPose,
+    SectionError, SectionHeader, read_section,
 };
 use ambit_proto::wire::Reader;
 
@@ -91,7 +91,7 @@ impl<V> Replica<V> {
         }
         let mut poses = std::mem::take(&mut self.poses);
         section.end = if self.failed.is_meant_by(bytes, arrival.number) {
-            Err(SectionError::LostTrack { slot: 0 })
+            Err(SectionError::MissingBaseline { slot: 0 })
         } else {
             let bases = Followed {
                 slots: &self.slots,
@@ -121,7 +121,7 @@ impl<V> Replica<V> {
         let Some(place) = tenant(&self.slots, &self.objects, slot, number) else {
             section.stale += 1;
             if let Some(former) = self.slots.former_mut(slot, number) {
-                former.note(Entry {
+                former.note(ReceivedPose {
                     number,
                     stamp,
                     pose,
@@ -174,7 +174,7 @@ struct Followed<'r, V> {
     number: u64,
 }
 
-impl<V> Bases for Followed<'_, V> {
+impl<V> BaselineSource for Followed<'_, V> {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Known)> {
         let present = tenant(self.slots, self.objects, slot, self.number);
         let track: Option<&Track> = match present {

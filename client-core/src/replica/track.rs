@@ -3,14 +3,14 @@
 //!
 //! Poses go in with number and stamp of the datagram that brought them, in whatever order; a pose
 //! at any room time comes out. The same entries are the bases of poses to come
-//! ([`ambit_proto::pose::Kept`]), so there is one list and no copy.
+//! ([`ambit_proto::pose::BaselineHistory`]), so there is one list and no copy.
 //!
 //! A pose takes effect at its stamp and the local lag. What is shown at a time (here in terms of
 //! stamps):
 //! - between two poses, what lies straight between them, or on the curve that has their velocities,
 //!   over gaps as well; but what was at rest stays so until it must have set out;
 //! - before the first, the first;
-//! - beyond the newest, what it foretells ([`pose::estimate`]), as far as the host is heard: it
+//! - beyond the newest, what it foretells ([`pose::extrapolate`]), as far as the host is heard: it
 //!   keeps back what we foretell ourselves, so its silence about an object says that we are right.
 //!   When it falls silent altogether, for [`RUN_ON`] more; then the object stands.
 //! - Objects that tell their velocity go on with it for [`RUN_ON`], unless they are at rest: their
@@ -24,7 +24,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::pose::{self, AckedSet, Entry, Kept, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, AckedSet, BaselineHistory, Pose, PoseFormat, ReceivedPose, Turning};
 use ambit_proto::time::GameTime;
 
 use crate::client::event::Facing;
@@ -42,17 +42,17 @@ const LONGEST_PUSH_S: f32 = 0.2;
 #[derive(Clone, Debug)]
 pub struct Track {
     format: PoseFormat,
-    kept: Kept,
+    kept: BaselineHistory,
 }
 
 /// Where a time lies among the entries.
 #[derive(Clone, Copy)]
 enum Place<'t> {
     /// Before the first.
-    Before(&'t Entry),
-    Between(&'t Entry, &'t Entry),
+    Before(&'t ReceivedPose),
+    Between(&'t ReceivedPose, &'t ReceivedPose),
     /// At or beyond the newest; the one before it.
-    Beyond(&'t Entry, Option<&'t Entry>),
+    Beyond(&'t ReceivedPose, Option<&'t ReceivedPose>),
 }
 
 impl Track {
@@ -60,7 +60,7 @@ impl Track {
     pub fn new(format: PoseFormat, number: u64) -> Self {
         Track {
             format,
-            kept: Kept::new(number),
+            kept: BaselineHistory::new(number),
         }
     }
 
@@ -70,19 +70,19 @@ impl Track {
     }
 
     /// The entries, as bases.
-    pub fn kept(&self) -> &Kept {
+    pub fn kept(&self) -> &BaselineHistory {
         &self.kept
     }
 
     /// Whether a pose in datagram `number` is one of this object, and not of the one that had its
     /// slot before.
     pub fn admits(&self, number: u64) -> bool {
-        self.kept.admits(number)
+        self.kept.is_of_present_tenant(number)
     }
 
     /// Takes over a pose.
-    pub fn note(&mut self, entry: Entry) {
-        self.kept.note(entry);
+    pub fn note(&mut self, entry: ReceivedPose) {
+        self.kept.insert(entry);
     }
 
     /// Drops what is no base any more for a host that knows this to have arrived here.
@@ -121,7 +121,7 @@ impl Track {
             Place::Before(first) => first.pose,
             Place::Between(from, to) => self.between(from, to, stamp),
             Place::Beyond(newest, before) => match self.foretold_until(newest, before, heard) {
-                Some(end) => pose::estimate(
+                Some(end) => pose::extrapolate(
                     &self.format,
                     point(newest),
                     before.map(point),
@@ -147,7 +147,7 @@ impl Track {
 
     /// What lies between two poses. What was at rest did not set out when that was told, but when
     /// it must have to be under way as it is: with a steady push, twice its way at its speed ago.
-    fn between(&self, from: &Entry, to: &Entry, stamp: GameTime) -> Pose {
+    fn between(&self, from: &ReceivedPose, to: &ReceivedPose, stamp: GameTime) -> Pose {
         let mut start = from.stamp;
         if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
             let (linear, _) = self.format.velocities(&to.pose);
@@ -166,15 +166,15 @@ impl Track {
         if stamp <= start {
             from.pose
         } else {
-            pose::between(&self.format, (start, &from.pose), point(to), stamp)
+            pose::interpolate(&self.format, (start, &from.pose), point(to), stamp)
         }
     }
 
     /// Until when the newest pose's motion goes on; `None` if it foretells none.
     fn foretold_until(
         &self,
-        newest: &Entry,
-        before: Option<&Entry>,
+        newest: &ReceivedPose,
+        before: Option<&ReceivedPose>,
         heard: GameTime,
     ) -> Option<GameTime> {
         let heard = heard.max(newest.stamp);
@@ -190,7 +190,7 @@ impl Track {
     }
 
     fn place(&self, stamp: GameTime) -> Option<Place<'_>> {
-        let entries = self.kept.entries();
+        let entries = self.kept.poses();
         let after = entries.partition_point(|entry| entry.stamp <= stamp);
         let Some(index) = after.checked_sub(1) else {
             return entries.first().map(Place::Before);
@@ -203,7 +203,7 @@ impl Track {
     }
 }
 
-fn point(entry: &Entry) -> (GameTime, &Pose) {
+fn point(entry: &ReceivedPose) -> (GameTime, &Pose) {
     (entry.stamp, &entry.pose)
 }
 
@@ -403,9 +403,9 @@ mod tests {
         track
     }
 
-    fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> Entry {
+    fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> ReceivedPose {
         assert!(format.fits(&pose));
-        Entry {
+        ReceivedPose {
             number,
             stamp: ms(stamp),
             pose,

@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
-use ambit_proto::pose::fine::Scene;
+use ambit_proto::pose::fine::FineState;
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter,
-    Turning, code, read_section,
+    AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, Pose, PoseFormat, ReceivedPose,
+    SectionHeader, SectionWriter, Turning, code, read_section,
 };
 use ambit_proto::time::GameTime;
 
@@ -52,7 +52,7 @@ pub fn poses(data: &[u8]) {
         for &(slot, pose) in &read {
             let (format, kept) = &mut known.0[usize::from(slot)];
             assert!(format.fits(&pose), "{pose:?} of {format:?} in {acked:?}");
-            kept.note(Entry {
+            kept.insert(ReceivedPose {
                 number,
                 stamp: stamp(number),
                 pose,
@@ -62,10 +62,10 @@ pub fn poses(data: &[u8]) {
 }
 
 #[derive(Clone)]
-struct Known(Vec<(PoseFormat, Kept)>);
+struct Known(Vec<(PoseFormat, BaselineHistory)>);
 
-impl Bases for Known {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for Known {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         self.0
             .get(usize::from(slot))
             .map(|(format, kept)| (format, kept))
@@ -76,10 +76,10 @@ fn known() -> &'static Known {
     static KNOWN: LazyLock<Known> = LazyLock::new(|| {
         let objects = (0..OBJECTS).map(|slot| {
             let format = FORMATS[usize::from(slot) % FORMATS.len()];
-            let mut kept = Kept::new(0);
+            let mut kept = BaselineHistory::new(0);
             let every = EVERY[usize::from(slot) % EVERY.len()];
             for number in (LAST - 120..=LAST).filter(|number| number.is_multiple_of(every)) {
-                kept.note(Entry {
+                kept.insert(ReceivedPose {
                     number,
                     stamp: stamp(number),
                     pose: pose(format, slot, number),
@@ -139,8 +139,8 @@ fn story(section: &[u8]) -> Vec<u8> {
 
 fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
     let (number, mut out, mut history) = (LAST + 1, Vec::new(), Vec::new());
-    let mut scene = Scene::default();
-    let mut writer = SectionWriter::with_scene(
+    let mut scene = FineState::default();
+    let mut writer = SectionWriter::with_state(
         &mut out,
         &SectionHeader::new(level, number, acked),
         &mut scene,
@@ -149,22 +149,24 @@ fn section(level: Level, acked: Option<AckedSet>) -> Vec<u8> {
         let pose = pose(*format, slot, number);
         history.clear();
         let window = acked.and_then(|acked| {
-            kept.history(&acked, &mut history);
-            kept.base(&acked)
+            kept.acked_poses(&acked, &mut history);
+            kept.baseline(&acked)
         });
-        let old = acked.and_then(|acked| kept.older_than(acked.window_start()));
+        let old = acked.and_then(|acked| kept.newest_before(acked.window_start()));
         let (mode, base) = match (window, old) {
-            (Some(base), _) => (Mode::Window, Some(base)),
-            (None, Some(base)) => (Mode::Old, Some(base)),
-            (None, None) => (Mode::Absolute, None),
+            (Some(base), _) => (BaselineMode::Window, Some(base)),
+            (None, Some(base)) => (BaselineMode::Old, Some(base)),
+            (None, None) => (BaselineMode::Absolute, None),
         };
         if history.is_empty() {
             history.extend(base.map(|entry| (entry.stamp, entry.pose)));
         }
         let base = base.map(|entry| (entry.stamp, &entry.pose));
         match level {
-            Level::Shared => writer.shared(slot, mode, &code(format, base, stamp(number), &pose)),
-            Level::Fine => writer.fine(slot, mode, format, &history, stamp(number), &pose),
+            Level::Shared => {
+                writer.write_shared(slot, mode, &code(format, base, stamp(number), &pose))
+            }
+            Level::Fine => writer.write_fine(slot, mode, format, &history, stamp(number), &pose),
         }
     }
     writer.finish();

@@ -13,9 +13,11 @@ use std::collections::BTreeMap;
 
 use ambit_proto::games::cubes::{FORMAT, SNAPSHOT_FORMAT, time_of};
 use ambit_proto::ids::PlayerId;
-use ambit_proto::pose::fine::Scene;
-use ambit_proto::pose::section::{Bases, Mode, SectionWriter, read_section};
-use ambit_proto::pose::{AckedSet, Entry, Kept, Level, Pose, PoseFormat, SectionHeader, shared};
+use ambit_proto::pose::fine::FineState;
+use ambit_proto::pose::section::{BaselineMode, BaselineSource, SectionWriter, read_section};
+use ambit_proto::pose::{
+    AckedSet, BaselineHistory, Level, Pose, PoseFormat, ReceivedPose, SectionHeader, shared,
+};
 use ambit_proto::time::GameTime;
 
 use super::truth::{HZ, Truth};
@@ -69,8 +71,8 @@ pub fn measure(truth: &Truth, format: PoseFormat, level: Level, with_bases: bool
         format,
         level,
         with_bases,
-        known: vec![Kept::new(0); truth.objects()],
-        scene: Scene::default(),
+        known: vec![BaselineHistory::new(0); truth.objects()],
+        scene: FineState::default(),
     };
     let (mut sum, mut bytes) = (0, Bytes::default());
     let frames = (1 + SETTLING_FRAMES..=truth.last()).step_by((HZ / SNAPSHOTS_HZ) as usize);
@@ -97,12 +99,12 @@ struct Line {
     format: PoseFormat,
     level: Level,
     with_bases: bool,
-    known: Vec<Kept>,
-    scene: Scene,
+    known: Vec<BaselineHistory>,
+    scene: FineState,
 }
 
-impl Bases for Line {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for Line {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         Some((&self.format, self.known.get(usize::from(slot))?))
     }
 }
@@ -118,7 +120,7 @@ impl Line {
         let mut read = Vec::new();
         read_section(&bytes, number, stamp, self, &mut read).expect("what was written");
         for (slot, pose) in read {
-            self.known[usize::from(slot)].note(Entry {
+            self.known[usize::from(slot)].insert(ReceivedPose {
                 number,
                 stamp,
                 pose,
@@ -137,12 +139,12 @@ impl Line {
 
     fn write(&mut self, header: &SectionHeader, stamp: GameTime, poses: &[Pose]) -> Vec<u8> {
         let (mut bytes, mut history) = (Vec::new(), Vec::new());
-        let mut writer = SectionWriter::with_scene(&mut bytes, header, &mut self.scene);
+        let mut writer = SectionWriter::with_state(&mut bytes, header, &mut self.scene);
         for (slot, (pose, kept)) in (0..).zip(poses.iter().zip(&self.known)) {
-            let window = header.acked.and_then(|acked| kept.base(&acked));
+            let window = header.acked.and_then(|acked| kept.baseline(&acked));
             let old = header
                 .acked
-                .and_then(|acked| kept.older_than(acked.window_start()));
+                .and_then(|acked| kept.newest_before(acked.window_start()));
             let base = window.or(old);
             let is_known = base.is_some_and(|base| base.pose == *pose)
                 && kept.newest().is_some_and(|newest| newest.pose == *pose);
@@ -150,24 +152,24 @@ impl Line {
                 continue;
             }
             let mode = if window.is_some() {
-                Mode::Window
+                BaselineMode::Window
             } else if old.is_some() {
-                Mode::Old
+                BaselineMode::Old
             } else {
-                Mode::Absolute
+                BaselineMode::Absolute
             };
             match header.level {
                 Level::Shared => {
                     let base = base.map(|base| (base.stamp, &base.pose));
-                    writer.shared(slot, mode, &shared::code(&self.format, base, stamp, pose));
+                    writer.write_shared(slot, mode, &shared::code(&self.format, base, stamp, pose));
                 }
                 Level::Fine => {
                     history.clear();
-                    match header.acked.filter(|_| mode == Mode::Window) {
-                        Some(acked) => kept.history(&acked, &mut history),
+                    match header.acked.filter(|_| mode == BaselineMode::Window) {
+                        Some(acked) => kept.acked_poses(&acked, &mut history),
                         None => history.extend(base.map(|base| (base.stamp, base.pose))),
                     }
-                    writer.fine(slot, mode, &self.format, &history, stamp, pose);
+                    writer.write_fine(slot, mode, &self.format, &history, stamp, pose);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::message::Record;
-use ambit_proto::pose::{Level, Mode as Base, SectionHeader, SectionWriter, code};
+use ambit_proto::pose::{BaselineMode, Level, SectionHeader, SectionWriter, code};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -23,14 +23,14 @@ const TICK_MS: u64 = 50;
 fn a_pose_takes_effect_a_local_lag_after_its_stamp_and_is_told_only_if_it_is_watched() {
     let mut scene = Scene::new(Mode::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.shown, section.late), (1, 1, 0));
     assert_eq!(scene.told(), ["enter 1 at 5"]);
     for (t, x) in [(150, 5.0), (200, 5.5), (250, 6.0), (999, 6.0)] {
         assert_eq!(scene.x(1, t), Some(x), "at {t}");
     }
     scene.replica.watch(true);
-    scene.section(4, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(scene.told(), ["update 1 to 7 at 300"]);
 }
 
@@ -41,19 +41,19 @@ fn a_pose_whose_time_has_come_is_late_if_something_else_was_shown() {
     scene.now = 160;
     assert_eq!(
         scene
-            .section(2, Some(acked(1)), &[(1, WALKER, Base::Window, 5.0)])
+            .section(2, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
     scene.now = 260;
     assert_eq!(
         scene
-            .section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 5.0)])
+            .section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
     scene.now = 400;
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::Window, 9.0)]);
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 9.0)]);
     assert_eq!((section.shown, section.late), (1, 1));
 }
 
@@ -63,7 +63,7 @@ fn a_pose_before_the_object_is_in_sight_is_told_by_its_enter() {
     scene.now = 60;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     assert_eq!(scene.told(), [""; 0]);
-    let section = scene.section(2, None, &[(1, WALKER, Base::Absolute, 6.0)]);
+    let section = scene.section(2, None, &[(1, WALKER, BaselineMode::Absolute, 6.0)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     scene.now = 200;
     assert_eq!(scene.told(), ["enter 1 at 6"]);
@@ -73,20 +73,20 @@ fn a_pose_before_the_object_is_in_sight_is_told_by_its_enter() {
 fn a_late_section_after_a_leave_revives_nothing() {
     let mut scene = Scene::new(Mode::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+    scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     scene.leave(5, alias(1, 0));
     scene.now = 400;
     assert_eq!(scene.told(), ["enter 1 at 5", "leave 1"]);
-    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.applied, section.stale, &section.end),
         (0, 1, &Ok(Some(acked(3))))
     );
     // Nobody may speak of it behind its end.
-    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.stale, section.end),
-        (0, Err(SectionError::LostTrack { slot: 1 }))
+        (0, Err(SectionError::MissingBaseline { slot: 1 }))
     );
     assert_eq!(
         (scene.told(), scene.replica.seen().count()),
@@ -100,13 +100,13 @@ fn a_late_section_does_not_move_the_slot_s_next_tenant_and_what_stands_behind_it
         let mut scene = Scene::new(Mode::Full);
         scene.enter(1, alias(1, 0), WALKER, 5.0);
         scene.enter(1, alias(2, 0), WALKER, 20.0);
-        scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+        scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
         scene.leave(5, alias(1, 0));
         scene.now = 600;
         scene.enter(8, alias(1, 1), next, 50.0);
         let two = [
-            (1, WALKER, Base::Window, 7.0),
-            (2, WALKER, Base::Window, 21.0),
+            (1, WALKER, BaselineMode::Window, 7.0),
+            (2, WALKER, BaselineMode::Window, 21.0),
         ];
         let section = scene.section(4, Some(acked(3)), &two);
         assert_eq!(
@@ -115,13 +115,13 @@ fn a_late_section_does_not_move_the_slot_s_next_tenant_and_what_stands_behind_it
         );
         assert_eq!((scene.x(3, 900), scene.x(2, 900)), (Some(50.0), Some(21.0)));
         // The same bytes again, against the pose that came late.
-        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, Base::Window, 8.0)]);
+        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, BaselineMode::Window, 8.0)]);
         assert_eq!(
             (section.applied, section.stale, section.end.is_ok()),
             (0, 1, true)
         );
         assert_eq!(scene.x(3, 900), Some(50.0));
-        let section = scene.section(9, Some(acked(8)), &[(1, next, Base::Window, 51.0)]);
+        let section = scene.section(9, Some(acked(8)), &[(1, next, BaselineMode::Window, 51.0)]);
         assert_eq!((section.applied, scene.x(3, 550)), (1, Some(51.0)));
     }
 }
@@ -135,13 +135,13 @@ fn without_its_base_a_pose_is_not_read_and_what_stands_before_it_holds() {
     // The base that is claimed for slot 2 never came.
     scene.claim(3, 2, 21.0);
     let two = [
-        (1, WALKER, Base::Absolute, 6.0),
-        (2, WALKER, Base::Window, 22.0),
+        (1, WALKER, BaselineMode::Absolute, 6.0),
+        (2, WALKER, BaselineMode::Window, 22.0),
     ];
     let section = scene.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
     assert_eq!(
         (section.applied, section.end),
-        (1, Err(SectionError::LostTrack { slot: 2 }))
+        (1, Err(SectionError::MissingBaseline { slot: 2 }))
     );
     assert_eq!((scene.x(1, 900), scene.x(2, 900)), (Some(6.0), Some(20.0)));
 }
@@ -154,19 +154,27 @@ fn a_datagram_that_could_not_be_read_is_no_base_and_nobody_takes_an_older_one_fo
     scene.claim(2, 1, 6.0);
     scene.replica.miss_poses(2);
     // The host believes that datagram 2 is known here; datagram 1 is, and would do as a base.
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!((section.applied, section.end.is_err()), (0, true));
     // So it goes on until the host counts neither among the known ones.
-    let section = scene.section(6, Some(acked(4)), &[(2, WALKER, Base::Window, 21.0)]);
+    let section = scene.section(
+        6,
+        Some(acked(4)),
+        &[(2, WALKER, BaselineMode::Window, 21.0)],
+    );
     assert_eq!((section.applied, section.end.is_err()), (0, true));
     let healed = acked(6).after(6);
     let two = [
-        (1, WALKER, Base::Absolute, 8.0),
-        (2, WALKER, Base::Absolute, 22.0),
+        (1, WALKER, BaselineMode::Absolute, 8.0),
+        (2, WALKER, BaselineMode::Absolute, 22.0),
     ];
     let section = scene.section(8, healed, &two);
     assert_eq!((section.applied, section.end), (2, Ok(None)));
-    let section = scene.section(10, acked(8).after(6), &[(1, WALKER, Base::Window, 9.0)]);
+    let section = scene.section(
+        10,
+        acked(8).after(6),
+        &[(1, WALKER, BaselineMode::Window, 9.0)],
+    );
     assert_eq!((section.applied, scene.x(1, 900)), (1, Some(9.0)));
 }
 
@@ -174,8 +182,8 @@ fn a_datagram_that_could_not_be_read_is_no_base_and_nobody_takes_an_older_one_fo
 fn an_older_section_never_overwrites_what_a_newer_one_said() {
     let mut scene = Scene::new(Mode::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 7.0)]);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.5)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     assert_eq!((scene.x(1, 250), scene.x(1, 900)), (Some(6.5), Some(7.0)));
 }
@@ -206,7 +214,7 @@ fn random_sections_move_nothing_that_is_not_there() {
 fn a_light_replica_claims_to_know_no_pose() {
     let mut scene = Scene::new(Mode::Light);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 6.0)]);
+    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.end), (0, Ok(None)));
     assert_eq!(
         (scene.told(), scene.x(1, 300)),
@@ -247,7 +255,7 @@ fn what_was_drawn_wrong_glides_to_where_it_is() {
     let mut scene = Scene::new(Mode::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.now = 700;
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 5.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.5)]);
     let drawn = |t| {
         scene
             .replica
@@ -321,7 +329,7 @@ impl Scene {
         &mut self,
         number: u64,
         acked: Option<AckedSet>,
-        poses: &[(u16, u8, Base, f32)],
+        poses: &[(u16, u8, BaselineMode, f32)],
     ) -> Section {
         let mut bytes = Vec::new();
         let mut writer = SectionWriter::new(
@@ -341,14 +349,14 @@ impl Scene {
                 .filter(|said| said.1 == slot && known(said.0))
                 .max_by_key(|said| said.0);
             let base = base
-                .filter(|_| mode == Base::Window)
+                .filter(|_| mode == BaselineMode::Window)
                 .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
             let schema = self.replica.schema();
             let format = schema.kinds[usize::from(kind)]
                 .pose_format()
                 .expect("a kind with poses");
             let base = base.as_ref().map(|(stamp, pose)| (*stamp, pose));
-            writer.shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
+            writer.write_shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
             self.said.push((number, slot, pose));
         }
         writer.finish();

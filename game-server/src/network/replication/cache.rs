@@ -10,7 +10,7 @@
 //! Bound: [`WAYS`] bases for each pose; one more takes the place of an older one and is computed
 //! again. Cost: a look into an array; below 200 ns where it is computed.
 
-use ambit_proto::pose::{self, Coded, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, CodedPose, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 
 use super::book::PoseBook;
@@ -36,7 +36,7 @@ struct Place {
     base: GameTime,
     /// How far the client is off, in units of the grid or steps of the heading.
     error: u16,
-    coded: Coded,
+    coded: CodedPose,
 }
 
 /// What a tick is coded from.
@@ -89,7 +89,7 @@ impl CodeCache {
 
     /// The bits.
     #[inline]
-    pub fn coded(&self, key: Key) -> &Coded {
+    pub fn coded(&self, key: Key) -> &CodedPose {
         &self.places[key.0 as usize].coded
     }
 
@@ -123,7 +123,7 @@ impl CodeCache {
                 stamp: GameTime::MAX,
                 base: GameTime::MAX,
                 error: 0,
-                coded: Coded::default(),
+                coded: CodedPose::default(),
             };
             self.places
                 .resize((slot as usize + 1) * (WAYS + 1), nothing);
@@ -169,7 +169,7 @@ fn error(format: PoseFormat, base: (GameTime, &Pose), now: GameTime, pose: &Pose
         // is foretold.
         return if base.1 == pose { 0 } else { u16::MAX };
     };
-    let shown = pose::estimate(&format, base, None, now);
+    let shown = pose::extrapolate(&format, base, None, now);
     if shown.flag != pose.flag || (shown.speed == 0) != (pose.speed == 0) {
         return u16::MAX;
     }

@@ -8,7 +8,9 @@
 //! Invariants: slots ascend in a section; no section is longer than it may be; an object stands in
 //! one section a tick at most.
 
-use ambit_proto::pose::{self, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter};
+use ambit_proto::pose::{
+    self, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter,
+};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Measure;
 
@@ -59,7 +61,7 @@ pub struct Buffers {
     skipped: Vec<Candidate>,
     written: Vec<Candidate>,
     history: Vec<(GameTime, Pose)>,
-    scene: pose::fine::Scene,
+    scene: pose::fine::FineState,
 }
 
 /// What is written, and for whom.
@@ -154,12 +156,12 @@ impl Section<'_> {
             header_bits: measure.bits(),
             ..Filled::default()
         };
-        let mut writer = SectionWriter::with_scene(out, &header, scene);
+        let mut writer = SectionWriter::with_state(out, &header, scene);
         if level == Level::Fine {
             self.write_reference(&mut writer, poses, chosen, history, written);
         }
         for candidate in chosen.drain(..) {
-            let place_bits = writer.place_bits_at_most(candidate.slot, mode(candidate.base));
+            let place_bits = writer.max_slot_bits(candidate.slot, mode(candidate.base));
             if writer.bytes() + candidate.bytes_at_most(place_bits) > self.most_bytes {
                 skipped.push(candidate);
                 continue;
@@ -167,7 +169,7 @@ impl Section<'_> {
             match candidate.key {
                 Some(key) => {
                     let coded = self.cache.coded(key);
-                    writer.shared(candidate.slot, mode(candidate.base), coded);
+                    writer.write_shared(candidate.slot, mode(candidate.base), coded);
                     filled.content_x256 += u64::from(coded.bits_x256());
                 }
                 None => self.write_fine(&mut writer, poses, &candidate, history),
@@ -253,7 +255,7 @@ impl Section<'_> {
         let candidate = chosen[index];
         let Scene { source, .. } = self.scene;
         let room = writer.bytes() + candidate.bytes_at_most(REFERENCE_BITS) <= self.most_bytes;
-        let in_window = room && mode(candidate.base) == Mode::Window;
+        let in_window = room && mode(candidate.base) == BaselineMode::Window;
         if in_window
             && poses.history(
                 candidate.slot,
@@ -264,7 +266,7 @@ impl Section<'_> {
             )
         {
             let pose = source.book.newest(candidate.pose_slot);
-            writer.reference(
+            writer.write_reference(
                 candidate.slot,
                 self.format(&candidate),
                 history,
@@ -294,13 +296,13 @@ impl Section<'_> {
         let mode = if is_known {
             mode(candidate.base)
         } else {
-            Mode::Absolute
+            BaselineMode::Absolute
         };
         if !is_known {
             history.clear();
         }
         let pose = source.book.newest(candidate.pose_slot);
-        writer.fine(
+        writer.write_fine(
             candidate.slot,
             mode,
             self.format(candidate),
@@ -329,7 +331,7 @@ impl Candidate {
     /// Pose and mode.
     fn cost_x256(&self) -> u32 {
         self.bits_x256
-            + if mode(self.base) == Mode::Window {
+            + if mode(self.base) == BaselineMode::Window {
                 0
             } else {
                 MODE_X256
@@ -343,11 +345,11 @@ fn place_x256(slots: u64, count: u64) -> u32 {
     PLACE_X256 + PLACE_OF_SOME_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
 }
 
-fn mode(base: Base) -> Mode {
+fn mode(base: Base) -> BaselineMode {
     match base {
-        Base::Window(_) => Mode::Window,
-        Base::Old(_) => Mode::Old,
-        Base::None => Mode::Absolute,
+        Base::Window(_) => BaselineMode::Window,
+        Base::Old(_) => BaselineMode::Old,
+        Base::None => BaselineMode::Absolute,
     }
 }
 
