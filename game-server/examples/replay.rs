@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         .extension()
         .is_some_and(|extension| extension == "kept")
     {
-        go_on(&path)
+        resume(&path)
     } else {
         replay(&path)
     };
@@ -64,7 +64,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// What the next host would have done.
-fn go_on(path: &str) -> Result<(), Box<dyn std::error::Error>> {
+fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
     let resume = order.resume.ok_or("nothing is known of the room")?;
     let header = Header {

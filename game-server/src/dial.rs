@@ -1,8 +1,8 @@
 //! The way to a WorldServer on another machine, dialled again whenever it is lost.
 //!
-//! Of a cluster any of its WorldServers may be named: one that follows another says `try_again`
-//! and, if it knows it, where that one is. Meanwhile the rooms go on, for as long as the lease
-//! lasts (`host::lease`), and for [`FORSAKEN_AFTER`] without being heard.
+//! Of a cluster any of its WorldServers may be named: one that follows another says
+//! `schedule_retry` and, if it knows it, where that one is. Meanwhile the rooms go on, for as long
+//! as the lease lasts (`host::lease`), and for [`FORSAKEN_AFTER`] without being heard.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ambit_proto::codes::ErrorCode;
-use ambit_proto::quic::{self, ALPN_HOST, Fingerprint, FingerprintVerifier, Shown};
+use ambit_proto::quic::{self, ALPN_HOST, Fingerprint, FingerprintVerifier, PresentedCertificate};
 use anyhow::{Context as _, bail};
 use quinn::{ApplicationClose, Connection, ConnectionError, Endpoint, TransportErrorCode, VarInt};
 use tokio::net::lookup_host;
@@ -61,8 +61,9 @@ pub(crate) async fn dial(
     stop: &CancellationToken,
 ) -> anyhow::Result<Ended> {
     let trusted = worlds.fingerprints.clone();
-    let verifier =
-        FingerprintVerifier::asking(move |_: &str, shown: Fingerprint| trusted.contains(&shown));
+    let verifier = FingerprintVerifier::with_policy(move |_: &str, shown: Fingerprint| {
+        trusted.contains(&shown)
+    });
     let mut calls = Calls::new(&worlds.addresses);
     let (mut pause, mut linked_at) = (FIRST_PAUSE, now());
     let mut leave_by = None;
@@ -87,10 +88,10 @@ pub(crate) async fn dial(
                 calls.lead_to(&address, leader);
             }
             Err(Missed::Unreachable(error)) => {
-                if let Some(Shown {
+                if let Some(PresentedCertificate {
                     fingerprint,
-                    trusted: false,
-                }) = verifier.shown()
+                    is_trusted: false,
+                }) = verifier.presented()
                 {
                     bail!(
                         "{address} shows the certificate sha256:{fingerprint}, which is not among those of `--world-cert`"

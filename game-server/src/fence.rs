@@ -6,12 +6,13 @@
 //! about to confirm something, and whoever says that the host lives, passes here first: between two
 //! passages there is never more than the bound, or there is no passage any more.
 //!
-//! The WorldServer counts from the last sign of life, which may have left one [`BEAT_INTERVAL`]
-//! before the process stopped, and what leaves now needs some time to get there: hence the bound.
+//! The WorldServer counts from the last sign of life, which may have left one
+//! [`HEARTBEAT_INTERVAL`] before the process stopped, and what leaves now needs some time to get
+//! there: hence the bound.
 
 use std::time::Duration;
 
-use ambit_proto::host::BEAT_INTERVAL;
+use ambit_proto::host::HEARTBEAT_INTERVAL;
 use ambit_proto::time::LocalTime;
 
 /// See the module.
@@ -25,7 +26,9 @@ pub struct Fence {
 impl Fence {
     /// Begins anew, for a host that is given up after so much silence; 0 for one that never is.
     pub fn guard(&mut self, silence: Duration) {
-        let most = silence.saturating_sub(2 * BEAT_INTERVAL).max(silence / 2);
+        let most = silence
+            .saturating_sub(2 * HEARTBEAT_INTERVAL)
+            .max(silence / 2);
         *self = Self {
             most: (!silence.is_zero()).then_some(most),
             ..Self::default()

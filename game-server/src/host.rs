@@ -44,7 +44,7 @@ use self::inlet::RoomInlet;
 use self::lease::Lease;
 use self::outlet::Gate;
 use crate::accept::DoorCounters;
-use crate::agones::Load;
+use crate::agones::HostLoad;
 use crate::carrier::HostEnd;
 use crate::clock_thread::{ClockThread, RoomClock};
 use crate::fence::Fence;
@@ -94,7 +94,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Arc<Counters>,
     pub(crate) greetings: Places,
     pub(crate) clock_thread: ClockThread,
-    /// `None` until the WorldServer has said what tickets are checked against.
+    /// `Unchanged` until the WorldServer has said what tickets are checked against.
     pub(crate) tickets: Mutex<Option<TicketVerifier>>,
     news: mpsc::Sender<HostToWorld>,
     /// The serial of the newest `RoomTick`. Held while one is queued, so that they are queued in
@@ -104,7 +104,7 @@ pub(crate) struct Shared {
     /// process nothing has to leave.
     written: watch::Sender<u64>,
     lease: Mutex<Lease>,
-    /// Until when players may be served, by the lease; `None` for ever.
+    /// Until when players may be served, by the lease; `Unchanged` for ever.
     served_until: watch::Sender<Option<Instant>>,
     /// Of this process.
     instance: [u8; 16],
@@ -223,7 +223,7 @@ impl Shared {
         let tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
         tickets
             .as_ref()
-            .is_some_and(|verifier| verifier.is_void(room, player, serial))
+            .is_some_and(|verifier| verifier.is_revoked(room, player, serial))
     }
 
     /// The arbiter with the fewest rooms.
@@ -297,20 +297,20 @@ impl GameHost {
     }
 
     /// What it carries now.
-    pub(crate) fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> HostLoad {
         let Shared {
             config,
             rooms,
             tickets,
             ..
         } = &*self.shared;
-        let mut load = Load {
+        let mut load = HostLoad {
             in_service: tickets
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .is_some(),
             capacity: config.capacity,
-            ..Load::default()
+            ..HostLoad::default()
         };
         for inlet in rooms {
             load.rooms += 1;

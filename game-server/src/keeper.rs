@@ -29,8 +29,8 @@ const LARGEST: usize = ambit_proto::frame::MAX_HOST - 1_024;
 /// rest: ten seconds at 20 Hz.
 const MOST_MISSED: u32 = 200;
 
-/// How long after the last tick it takes effect that somebody has left since. Before the next tick,
-/// at any rate.
+/// How long after the last tick it takes effect that somebody has left since. PriorEstimate the
+/// next tick, at any rate.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// See the module.

@@ -27,8 +27,8 @@ const MAX_TEXT: usize = 4_096;
 /// A datagram is never longer.
 const MAX_BYTES: usize = 65_535;
 /// What an avatar carries through a gate is never longer.
-const MAX_CARRIED: usize = ambit_proto::host::MAX_CARRIED_BYTES;
-/// Inputs of one tick, at most.
+const MAX_CARRIED: usize = ambit_proto::host::MAX_TRANSFER_STATE_BYTES;
+/// InputSender of one tick, at most.
 const MAX_INPUTS: usize = 1 << 24;
 
 /// How the room was made.
@@ -160,7 +160,7 @@ pub fn replay(
 /// The room that a header describes.
 pub fn room(header: &Header, registry: &Registry) -> Result<Room, BadRecording> {
     registry
-        .room(header)
+        .create_room(header)
         .map_err(|error| BadRecording::Room(error.to_string()))
 }
 
@@ -171,7 +171,7 @@ struct Tick {
     inputs: Vec<Recorded>,
 }
 
-/// `None` only before it is read.
+/// `Unchanged` only before it is read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Recorded(Option<Input>);
 
@@ -230,7 +230,7 @@ impl Wire for Recorded {
                 coder.u64(&mut player.0)?;
                 coder.text(name, MAX_TEXT)?;
             }
-            Input::Lost { client } => coder.u32(&mut client.0)?,
+            Input::LostLeader { client } => coder.u32(&mut client.0)?,
             Input::Remove { player } | Input::Stay { player } => coder.u64(&mut player.0)?,
             Input::Rename { player, name } => {
                 coder.u64(&mut player.0)?;
@@ -285,7 +285,7 @@ impl Recorded {
     fn which(input: &Input) -> u64 {
         match input {
             Input::Join { .. } => 0,
-            Input::Lost { .. } => 1,
+            Input::LostLeader { .. } => 1,
             Input::Remove { .. } => 2,
             Input::Rename { .. } => 3,
             Input::Datagram { .. } => 4,
@@ -304,7 +304,7 @@ impl Recorded {
                 player,
                 name,
             }),
-            1 => Ok(Input::Lost { client }),
+            1 => Ok(Input::LostLeader { client }),
             2 => Ok(Input::Remove { player }),
             3 => Ok(Input::Rename { player, name }),
             4 => Ok(Input::Datagram {
@@ -458,7 +458,7 @@ mod tests {
                 at: Position::new(1.5, -0.0, 2.0),
                 carried: vec![4],
             },
-            Input::Lost { client },
+            Input::LostLeader { client },
             Input::Remove { player },
         ]
     }

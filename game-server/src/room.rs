@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use ambit_proto::codes::ErrorCode;
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
-use ambit_proto::keymap::{Keymap, Sample};
-use ambit_proto::message::{Action, Command, Effect};
+use ambit_proto::keymap::{KeySample, Keymap};
+use ambit_proto::message::{Action, Command, EffectTime};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 use bytes::Bytes;
@@ -33,12 +33,12 @@ use serde::{Deserialize, Serialize};
 use self::crossing::Arriving;
 use self::gates::Gates;
 use crate::config::RoomConfig;
-use crate::logic::done::Done;
+use crate::logic::executed_commands::ExecutedCommands;
 use crate::logic::game::{Game, Refusal};
-use crate::logic::world::{Change, Taken, TraceLine, World};
-use crate::network::hearing::Heard;
-use crate::network::loads::CellLoads;
-use crate::network::{Arrival, Eyes, Moment, Network};
+use crate::logic::world::{AppliedInputs, TraceLine, World, WorldChange};
+use crate::network::command_filter::UplinkEvent;
+use crate::network::loads::LoadMap;
+use crate::network::{GameVisibility, JoiningClient, Network, TickTimes};
 use crate::saved::{self, BadState};
 use crate::stats::RoomStats;
 
@@ -55,7 +55,7 @@ pub enum Input {
         name: String,
     },
     /// A connection broke; the avatar waits for the grace period.
-    Lost {
+    LostLeader {
         /// The connection that is gone.
         client: ClientId,
     },
@@ -153,7 +153,7 @@ pub enum Output {
         /// Where the avatar is.
         from: Position,
     },
-    /// The answer to [`Input::LetGo`]. To be told after what the tick has taken.
+    /// The answer to [`Input::Released`]. To be told after what the tick has taken.
     Departed {
         /// Who.
         player: PlayerId,
@@ -192,7 +192,7 @@ pub enum Accepted {
         name: String,
     },
     /// A player's connection is gone.
-    Lost {
+    LostLeader {
         /// Who.
         player: PlayerId,
     },
@@ -249,7 +249,7 @@ pub enum Accepted {
         /// The room's time when it arrived.
         at: GameTime,
         /// What was held.
-        sample: Sample,
+        sample: KeySample,
     },
 }
 
@@ -259,7 +259,7 @@ struct Seat {
     name: String,
     presence: Presence,
     /// Which commands of the present client were carried out.
-    done: Done,
+    done: ExecutedCommands,
     /// Until when commands may come that were carried out already, since another host has done it.
     again_until: GameTime,
     /// By which the player came from another map; 0 if by the door.
@@ -298,14 +298,14 @@ pub struct Room {
     /// each member at most.
     names: BTreeMap<PlayerId, String>,
     /// Who joined at this tick and sees nothing yet.
-    arrivals: Vec<Arrival>,
-    loads: CellLoads,
+    arrivals: Vec<JoiningClient>,
+    loads: LoadMap,
     gates: Gates,
     /// What players at gates have come to, since the tick began.
     said: Vec<Output>,
-    changes: Vec<Change>,
-    heard: Vec<Heard>,
-    taken: Vec<Taken>,
+    changes: Vec<WorldChange>,
+    heard: Vec<UplinkEvent>,
+    taken: Vec<AppliedInputs>,
     accepted: Vec<Accepted>,
     trace: Vec<TraceLine>,
     stats: RoomStats,
@@ -321,7 +321,7 @@ impl Room {
         Room {
             world: World::new(&config, schema.clone()),
             network: Network::new(&config, schema),
-            loads: CellLoads::new(config.grid()),
+            loads: LoadMap::new(config.grid()),
             config,
             game,
             seats: BTreeMap::new(),
@@ -354,7 +354,7 @@ impl Room {
             .send(now, &self.world, &mut self.stats, |client, bytes| {
                 outputs.push(Output::Datagram { client, bytes })
             });
-        if self.game.finished() {
+        if self.game.is_finished() {
             outputs.push(Output::Finished);
         }
         self.count(now);
@@ -365,7 +365,7 @@ impl Room {
     pub fn part(&mut self, outputs: &mut Vec<Output>) {
         let Some(last) = self.last else { return };
         self.network
-            .part(last, &self.world, &mut self.stats, |client, bytes| {
+            .send_final(last, &self.world, &mut self.stats, |client, bytes| {
                 outputs.push(Output::Datagram { client, bytes })
             });
     }
@@ -419,7 +419,7 @@ impl Room {
         }
         room.game.restore(&mut room.world, &game)?;
         room.network = Network::new(&room.config, room.game.schema());
-        room.loads = CellLoads::new(room.config.grid());
+        room.loads = LoadMap::new(room.config.grid());
         room.stats = RoomStats::default();
         Ok(room)
     }
@@ -438,14 +438,14 @@ impl Room {
         for (&player, seat) in &mut self.seats {
             if let Presence::Here(_) = seat.presence {
                 (seat.presence, seat.again_until) = (Presence::Away(now), GameTime::MAX);
-                self.world.let_go(player);
+                self.world.release_controls(player);
             }
         }
     }
 
     /// Which commands of a player's present client were carried out, here or wherever the room has
     /// run.
-    pub fn done(&self, player: PlayerId) -> Option<Done> {
+    pub fn done(&self, player: PlayerId) -> Option<ExecutedCommands> {
         self.seats.get(&player).map(|seat| seat.done)
     }
 
@@ -487,7 +487,7 @@ impl Room {
     }
 
     /// What each part of the map costs.
-    pub fn loads(&self) -> &CellLoads {
+    pub fn loads(&self) -> &LoadMap {
         &self.loads
     }
 
@@ -502,9 +502,9 @@ impl Room {
     }
 
     /// Everything to the horizon of `now`, but what has come in.
-    fn begin(&mut self, now: GameTime) -> Moment {
+    fn begin(&mut self, now: GameTime) -> TickTimes {
         // Whole milliseconds: that is what the wire carries, and both ends are to hold the same.
-        let moment = Moment {
+        let moment = TickTimes {
             now,
             horizon: (now + self.config.delay).whole_millis(),
         };
@@ -520,7 +520,7 @@ impl Room {
     }
 
     /// What has come in takes effect.
-    fn finish(&mut self, moment: Moment, outputs: &mut Vec<Output>) {
+    fn finish(&mut self, moment: TickTimes, outputs: &mut Vec<Output>) {
         let now = moment.now;
         self.expire(now, outputs);
         self.take_inputs(moment);
@@ -540,11 +540,11 @@ impl Room {
                 self.come(now, *player, name);
                 Ok(())
             }
-            Accepted::Lost { player } => {
+            Accepted::LostLeader { player } => {
                 if let Some(seat) = self.seats.get_mut(player) {
                     seat.presence = Presence::Away(now);
                 }
-                self.world.let_go(*player);
+                self.world.release_controls(*player);
                 Ok(())
             }
             Accepted::Remove { player } => {
@@ -570,7 +570,7 @@ impl Room {
                 match action {
                     // Not the game's business: it learns what is pressed.
                     Action::Keys(keys) => {
-                        self.world.hold(*player, Keymap(*keys));
+                        self.world.hold_controls(*player, Keymap(*keys));
                         Ok(())
                     }
                     _ => self.game.command(&mut self.world, *player, action),
@@ -605,7 +605,7 @@ impl Room {
                 Ok(())
             }
             Accepted::Sample { player, at, sample } => {
-                self.world.hear(*at, *player, *sample);
+                self.world.receive_sample(*at, *player, *sample);
                 Ok(())
             }
         };
@@ -620,7 +620,7 @@ impl Room {
                 player,
                 name,
             } => self.join(now, client, player, name, outputs),
-            Input::Lost { client } => self.lose(now, client),
+            Input::LostLeader { client } => self.lose(now, client),
             Input::Remove { player } => self.remove(now, player),
             Input::Rename { player, name } => {
                 let _ = self.accept(now, Accepted::Rename { player, name });
@@ -656,7 +656,7 @@ impl Room {
             Input::Budget {
                 client: Some(client),
                 bytes_per_s,
-            } => self.network.set_budget_of(now, client, bytes_per_s),
+            } => self.network.set_client_budget(now, client, bytes_per_s),
             Input::Datagram { client, at, bytes } => self.hear(now, client, at, &bytes),
         }
     }
@@ -689,7 +689,7 @@ impl Room {
             .expect("whoever has come has a seat");
         seat.presence = Presence::Here(client);
         self.players.insert(client, player);
-        let arrival = Arrival {
+        let arrival = JoiningClient {
             client,
             player,
             avatar: seat.avatar,
@@ -710,7 +710,7 @@ impl Room {
             self.rename(player, &name);
         } else {
             let avatar = self.seat(player, &name);
-            let (presence, done) = (Presence::Here(NOBODY), Done::default());
+            let (presence, done) = (Presence::Here(NOBODY), ExecutedCommands::default());
             self.seats.insert(
                 player,
                 Seat {
@@ -731,7 +731,8 @@ impl Room {
             seat.again_until = now + AGAIN;
         } else {
             // Another client may count anew, and says nothing again.
-            (seat.done, seat.again_until, seat.steered) = (Done::default(), GameTime::ZERO, None);
+            (seat.done, seat.again_until, seat.steered) =
+                (ExecutedCommands::default(), GameTime::ZERO, None);
         }
     }
 
@@ -748,7 +749,7 @@ impl Room {
             return;
         };
         self.disconnect(client);
-        let _ = self.accept(now, Accepted::Lost { player });
+        let _ = self.accept(now, Accepted::LostLeader { player });
     }
 
     fn remove(&mut self, now: GameTime, player: PlayerId) {
@@ -771,7 +772,7 @@ impl Room {
         };
         self.world.trace_leave(player, seat.avatar);
         self.game.leave(&mut self.world, player);
-        self.world.forget_controls(player);
+        self.world.remove_controls(player);
     }
 
     fn rename(&mut self, player: PlayerId, name: &str) {
@@ -804,22 +805,22 @@ impl Room {
         }
         for item in heard.drain(..) {
             match item {
-                Heard::Command(command) => self.command(now, client, player, &command),
-                Heard::OverRate(number) => {
+                UplinkEvent::Command(command) => self.command(now, client, player, &command),
+                UplinkEvent::OverRate(number) => {
                     self.stats.commands_over_rate += 1;
                     if let Some(number) = number {
                         self.refuse(now, client, number, ErrorCode::RateLimited);
                     }
                 }
-                Heard::Outdated => self.stats.commands_outdated += 1,
-                Heard::Malformed(_) => self.stats.malformed += 1,
-                Heard::Input(input) => {
+                UplinkEvent::Outdated => self.stats.commands_outdated += 1,
+                UplinkEvent::Malformed(_) => self.stats.malformed += 1,
+                UplinkEvent::Input(input) => {
                     self.stats.inputs += 1;
                     for sample in input.samples(at) {
                         let _ = self.accept(now, Accepted::Sample { player, at, sample });
                     }
                 }
-                Heard::LostTrack => self.stats.lost_tracks += 1,
+                UplinkEvent::MissingBaseline => self.stats.missing_baselines += 1,
             }
         }
         self.heard = heard;
@@ -853,7 +854,7 @@ impl Room {
         match done {
             Ok(()) => self.stats.commands += 1,
             Err(Refusal(code)) => {
-                self.stats.refused += 1;
+                self.stats.commands_refused += 1;
                 self.refuse(now, client, command.number, code);
             }
         }
@@ -861,12 +862,12 @@ impl Room {
 
     /// Lets the game know what the players press at this tick, and the players what has come to
     /// count.
-    fn take_inputs(&mut self, moment: Moment) {
+    fn take_inputs(&mut self, moment: TickTimes) {
         let mut taken = std::mem::take(&mut self.taken);
-        self.world.take_inputs(&mut taken);
-        for Taken {
+        self.world.apply_inputs(&mut taken);
+        for AppliedInputs {
             player,
-            until,
+            applied_until: until,
             changed,
         } in taken.drain(..)
         {
@@ -874,16 +875,16 @@ impl Room {
                 continue;
             };
             if let (Some(at), Presence::Here(client)) = (until, seat.presence) {
-                self.network.note_effect(
+                self.network.queue_effect(
                     client,
-                    Effect {
-                        at,
-                        effect: moment.horizon,
+                    EffectTime {
+                        sampled_until: at,
+                        takes_effect_at: moment.horizon,
                     },
                 );
             }
             if changed {
-                let pressed = self.world.strokes(player).pressed();
+                let pressed = self.world.button_edges(player).pressed();
                 self.game.input(&mut self.world, player, pressed);
             }
         }
@@ -892,11 +893,11 @@ impl Room {
 
     fn refuse(&mut self, now: GameTime, client: ClientId, command: u32, code: ErrorCode) {
         self.network
-            .refuse(now, client, command, code as u16, &mut self.stats);
+            .refuse_command(now, client, command, code as u16, &mut self.stats);
     }
 
     fn drop_deaf(&mut self, now: GameTime, outputs: &mut Vec<Output>) {
-        let deaf: Vec<ClientId> = self.network.deaf(now).collect();
+        let deaf: Vec<ClientId> = self.network.unresponsive_clients(now).collect();
         for client in deaf {
             self.lose(now, client);
             outputs.push(Output::Deaf { client });
@@ -917,10 +918,11 @@ impl Room {
     }
 
     /// Lets the network know what has changed, and the newcomers see.
-    fn publish(&mut self, moment: Moment) {
+    fn publish(&mut self, moment: TickTimes) {
         self.world.drain_changes(&mut self.changes);
-        self.loads.note(moment.now, &self.changes, &self.world);
-        let eyes = Eyes {
+        self.loads
+            .note_changes(moment.now, &self.changes, &self.world);
+        let eyes = GameVisibility {
             game: &*self.game,
             world: &self.world,
         };
@@ -948,8 +950,9 @@ impl Room {
                 .filter_map(|viewer| viewer.amplification(now));
             self.stats.amplification_permille = (shares.fold(0.0, f64::max) * 1_000.0) as u32;
             let sent = (self.stats.bytes_out - self.bytes_before) * 1_000;
-            self.stats.budget_use_permille =
-                sent.checked_div(self.network.budgets()).unwrap_or(0) as u32;
+            self.stats.budget_use_permille = sent
+                .checked_div(self.network.total_budget_bytes_per_s())
+                .unwrap_or(0) as u32;
             self.bytes_before = self.stats.bytes_out;
         }
         self.stats.ticks += 1;

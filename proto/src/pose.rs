@@ -2,23 +2,23 @@
 //! the server does not know in advance.
 //!
 //! A game's positions and angles go in, a [`Pose`] on the grid of its kind ([`PoseFormat`]) comes
-//! out, and back. Both ends hold the same whole numbers, so each pose can be the baseline of a later
-//! one: a pose is coded relative to an earlier one that is known to have arrived.
+//! out, and back. Both ends hold the same whole numbers, so each pose can be the baseline of a
+//! later one: a pose is coded relative to an earlier one that is known to have arrived.
 //!
-//! - [`BaselineHistory`], [`AckedSet`]: which earlier poses both ends know, and which of them is the
-//!   baseline.
+//! - [`BaselineHistory`], [`AckedSet`]: which earlier poses both ends know, and which of them is
+//!   the baseline.
 //! - [`shared`]: the bits of one pose relative to its baseline, by static tables; computed once for
 //!   all clients with that baseline.
-//! - [`fine`]: the same for few clients: prediction from several poses, and probabilities that adapt
-//!   within the datagram.
+//! - [`fine`]: the same for few clients: prediction from several poses, and probabilities that
+//!   adapt within the datagram.
 //! - [`section`]: the part of a datagram that carries poses.
 //! - [`trained`]: the constants of both levels, and the programs that make them.
 //!
 //! `docs/pose-coding.md` gives an overview. Quantising at both ends, and baselines by
 //! acknowledgement: G. Fiedler, "State Synchronization" and "Snapshot Compression".
 //!
-//! Invariants: a pose made by a format or a decoder [fits](PoseFormat::fits) the format. The results
-//! of [`extrapolate`] and [`interpolate`] are the same on every machine.
+//! Invariants: a pose made by a format or a decoder [fits](PoseFormat::fits) the format. The
+//! results of [`extrapolate`] and [`interpolate`] are the same on every machine.
 //!
 //! Units: grid units for `at`, steps of a turn, grid units a second for `speed`; metres and radians
 //! outside.
@@ -142,7 +142,8 @@ impl PoseFormat {
                 ..Pose::default()
             };
         };
-        let speed = (f64::from(speed_m_s) * f64::from(self.per_metre)).round() as i16; // The cast saturates.
+        // The cast saturates.
+        let speed = (f64::from(speed_m_s) * f64::from(self.per_metre)).round() as i16;
         Pose {
             at,
             turn: self.turn.of_yaw(yaw),
@@ -163,8 +164,8 @@ impl PoseFormat {
         }
     }
 
-    /// [`PoseFormat::free`] with velocities, in metres and radians a second, or at rest if there are
-    /// none. A format without motion keeps the flag only.
+    /// [`PoseFormat::free`] with velocities, in metres and radians a second, or at rest if there
+    /// are none. A format without motion keeps the flag only.
     ///
     /// # Panics
     /// As [`PoseFormat::free`].
@@ -265,9 +266,9 @@ fn wire_within(
     Ok(())
 }
 
-/// The pose to show at `t`, after the newest of two poses (`before` is the older one): a yaw goes on
-/// along its heading at its speed, an object with velocities at its velocity, and others as from the
-/// older pose to the newer one. The server does the same to know what a client shows.
+/// The pose to show at `t`, after the newest of two poses (`before` is the older one): a yaw goes
+/// on along its heading at its speed, an object with velocities at its velocity, and others as from
+/// the older pose to the newer one. The server does the same to know what a client shows.
 pub fn extrapolate(
     format: &PoseFormat,
     newest: (GameTime, &Pose),
@@ -306,8 +307,8 @@ pub fn extrapolate(
     Pose { at, turn, ..*pose }
 }
 
-/// In a straight line at its velocity, turning as it did since `before`, which is older by the given
-/// time.
+/// In a straight line at its velocity, turning as it did since `before`, which is older by the
+/// given time.
 fn extrapolate_velocity(
     format: PoseFormat,
     grid: MotionFormat,
@@ -360,9 +361,9 @@ fn extrapolate_heading(format: PoseFormat, pose: &Pose, ahead_ms: i64) -> Pose {
 }
 
 /// The pose at `t` between two poses: on the straight line, or if the format has velocities on the
-/// cubic curve with these at its ends (Hermite); turned the shorter way. Before and after, the first
-/// and the last pose. Flag, speed and motion are those of the earlier pose until the later one is
-/// reached.
+/// cubic curve with these at its ends (Hermite); turned the shorter way. Before and after, the
+/// first and the last pose. Flag, speed and motion are those of the earlier pose until the later
+/// one is reached.
 pub fn interpolate(
     format: &PoseFormat,
     from: (GameTime, &Pose),
@@ -402,8 +403,8 @@ pub fn interpolate(
     }
 }
 
-/// The position on the cubic curve whose ends have the velocities of the poses, when `fraction` of the
-/// time has passed; a unit of velocity is `span` units of position over all of the time.
+/// The position on the cubic curve whose ends have the velocities of the poses, when `fraction` of
+/// the time has passed; a unit of velocity is `span` units of position over all of the time.
 fn hermite(from: &Pose, to: &Pose, fraction: f64, span: f64) -> [i32; 3] {
     let (f, g) = (fraction, 1.0 - fraction);
     std::array::from_fn(|axis| {

@@ -17,7 +17,7 @@ use ambit_proto::control::host::{
     host_to_world, world_to_host,
 };
 use ambit_proto::control::world::Error;
-use ambit_proto::host::{BEAT_INTERVAL, STATS_INTERVAL, VERSION};
+use ambit_proto::host::{HEARTBEAT_INTERVAL, STATS_INTERVAL, VERSION};
 use ambit_proto::ids::{PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -38,7 +38,7 @@ use crate::carrier::HostEnd;
 use crate::clock_thread::{Pulse, RoomClock};
 use crate::config::RoomConfig;
 use crate::keeper::{Keeper, take_up};
-use crate::network::loads::{Load, Regions};
+use crate::network::loads::{CellLoad, RegionLoads};
 use crate::record::Header;
 use crate::room::{Input, Room};
 use crate::room_files::RoomFiles;
@@ -174,7 +174,7 @@ impl Control<'_> {
     ) -> Ended {
         let mut stats = tokio::time::interval(STATS_INTERVAL);
         stats.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut beats = tokio::time::interval(BEAT_INTERVAL);
+        let mut beats = tokio::time::interval(HEARTBEAT_INTERVAL);
         beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             tokio::select! {
@@ -472,7 +472,7 @@ impl Control<'_> {
             .unwrap_or_else(PoisonError::into_inner)
             .as_mut()
         {
-            verifier.void(unix_now_s(), room, player, order.void_tickets_until);
+            verifier.revoke(unix_now_s(), room, player, order.void_tickets_until);
         }
     }
 
@@ -510,7 +510,7 @@ impl Control<'_> {
                     .as_mut()
                 {
                     let sit = members.members.iter().map(|member| PlayerId(member.player));
-                    tickets.void_all_but(
+                    tickets.revoke_all_but(
                         unix_now_s(),
                         RoomId(room),
                         sit.collect(),
@@ -583,7 +583,7 @@ impl Control<'_> {
                 .as_ref()
                 .map(|verifier| {
                     verifier
-                        .refused()
+                        .refusals()
                         .map(|(reason, count)| (reason.name().to_owned(), count))
                         .collect()
                 })
@@ -609,8 +609,9 @@ impl Control<'_> {
             (std::cmp::Reverse((total.changes, total.objects)), *room)
         });
         loads.truncate(MOST_LOADS);
-        let figures =
-            |regions: &Regions, of: fn(&Load) -> u32| regions.loads.iter().map(of).collect();
+        let figures = |regions: &RegionLoads, of: fn(&CellLoad) -> u32| {
+            regions.loads.iter().map(of).collect()
+        };
         let said = loads.iter().map(|(room, regions)| RoomLoad {
             room: room.0,
             columns: regions.columns.into(),

@@ -13,7 +13,7 @@ use quinn::{Connection, SendStream, VarInt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::logic::done::Done;
+use crate::logic::executed_commands::ExecutedCommands;
 
 /// Control messages that may wait for one client. A game connection sees two or three in its life;
 /// more than this means that the client does not read, and it is closed.
@@ -43,8 +43,8 @@ pub(crate) fn out(reason: ErrorCode, message: &str) -> game_to_client::Body {
 }
 
 /// Which commands were carried out.
-pub(crate) fn commands(done: Done) -> Commands {
-    let (newest, bits, doubled) = done.parts();
+pub(crate) fn commands(done: ExecutedCommands) -> Commands {
+    let (newest, bits, doubled) = done.to_parts();
     Commands {
         newest,
         latest: bits as u64,

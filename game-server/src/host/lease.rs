@@ -6,7 +6,7 @@
 //! it has heard nothing for longer than the lease, always does so later, however late its answers
 //! come. A process that was stopped and wakes up finds its lease over before it says anything.
 //!
-//! Source: C. Gray, D. Cheriton: Leases (SOSP 1989), sections 2 and 5.
+//! PoseSource: C. Gray, D. Cheriton: Leases (SOSP 1989), sections 2 and 5.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ impl Lease {
         }
     }
 
-    /// Until when this host may serve; `None` for a host without a lease.
+    /// Until when this host may serve; `Unchanged` for a host without a lease.
     pub(crate) fn until(&self) -> Option<Instant> {
         self.until.filter(|_| self.length > Duration::ZERO)
     }

@@ -10,7 +10,7 @@
 //! for the last one's datagram.
 //!
 //! What always holds: a client's datagrams keep their order, and leave only after what the
-//! WorldServer is told of their tick, and while this host's lease lasts. Bounds: a tick's
+//! WorldServer is told of their tick, and while this host's lease lasts. OffsetBounds: a tick's
 //! datagrams, [`BATCHES`] times; then the newest batch goes, as if the path had lost it. Cost: one
 //! allocation a tick.
 
@@ -85,7 +85,7 @@ impl Outlet {
 pub(crate) struct Gate {
     /// The serial of the newest `RoomTick` that is known to have left this process.
     pub(crate) written: watch::Receiver<u64>,
-    /// Until when this host may serve players; `None` for ever.
+    /// Until when this host may serve players; `Unchanged` for ever.
     pub(crate) served_until: watch::Receiver<Option<Instant>>,
     /// Whether the WorldServer on another machine has fallen silent: nothing waits for it until it
     /// is heard again.

@@ -4,14 +4,14 @@
 //! Leaving and arriving are taken like all else ([`Accepted`]), so a room that goes on elsewhere
 //! has done them too.
 
-use ambit_proto::host::MAX_CARRIED_BYTES;
+use ambit_proto::host::MAX_TRANSFER_STATE_BYTES;
 use ambit_proto::ids::PlayerId;
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
 
 use super::gates::Departure;
 use super::{Output, Presence, Room, Seat};
-use crate::logic::done::Done;
+use crate::logic::executed_commands::ExecutedCommands;
 
 impl Room {
     /// Says who has got into a gate. Nothing for who has left the tick before.
@@ -58,10 +58,10 @@ impl Room {
             return None;
         }
         let carried = self.game.carry(&self.world, player)?;
-        if carried.len() > MAX_CARRIED_BYTES {
+        if carried.len() > MAX_TRANSFER_STATE_BYTES {
             tracing::error!(
                 player = player.0,
-                "the game carries {} bytes through a gate, at most {MAX_CARRIED_BYTES} are possible: the player stays",
+                "the game carries {} bytes through a gate, at most {MAX_TRANSFER_STATE_BYTES} are possible: the player stays",
                 carried.len()
             );
             return None;
@@ -126,7 +126,7 @@ impl Room {
             avatar,
             name: name.clone(),
             presence: Presence::Away(now),
-            done: Done::default(),
+            done: ExecutedCommands::default(),
             again_until: GameTime::ZERO,
             transfer: number,
             steered: None,

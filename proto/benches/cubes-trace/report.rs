@@ -127,7 +127,8 @@ fn times(f: &mut Formatter<'_>, name: &str, times: impl Iterator<Item = f64>) ->
     let quantile = |part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize];
     writeln!(
         f,
-        "{name}             {mean:.1} us a packet, p50 {:.1}, p99 {:.1} (bar {TIME_BAR_US:.0} us: {})",
+        "{name}             {mean:.1} us a packet, p50 {:.1}, p99 {:.1} \
+         (bar {TIME_BAR_US:.0} us: {})",
         quantile(0.5),
         quantile(0.99),
         status(mean <= TIME_BAR_US)

@@ -9,12 +9,12 @@ const STATE_BYTES: usize = 4;
 /// Reads one stream, which takes all of the bytes.
 pub struct RangeDecoder<'a> {
     bytes: &'a [u8],
-    /// How many bytes were asked for, zeros past the end included.
+    /// Bytes read so far, zeros past the end included.
     taken: usize,
-    /// Where in the interval the stream's number lies; below `range` unless the bytes are nobody's.
+    /// Where in the interval the stream's number lies; below `range` unless the bytes are invalid.
     code: u32,
     range: u32,
-    /// Of the last [`RangeDecoder::slot`]: what one part of the total is wide.
+    /// The width of one part of the total in the last [`RangeDecoder::slot`].
     unit: u32,
 }
 
@@ -55,8 +55,7 @@ impl<'a> RangeDecoder<'a> {
     pub fn slot(&mut self, total_bits: u32) -> u32 {
         debug_assert!(total_bits <= MAX_TOTAL_BITS);
         self.unit = self.range >> total_bits;
-        // Past the last part lies what rounding left over: no encoder writes it, arbitrary bytes
-        // may hold it.
+        // Rounding leaves a rest behind the last part: no encoder uses it, arbitrary bytes may.
         (self.code / self.unit).min((1 << total_bits) - 1)
     }
 
@@ -85,15 +84,14 @@ impl<'a> RangeDecoder<'a> {
         self.taken > self.bytes.len() + STATE_BYTES
     }
 
-    /// Whether the stream ended here: an error if it ended before, or if there are bytes that said
-    /// nothing.
+    /// Checks that the stream ends here: an error if it ended before, or if there are more bytes.
     pub fn finish(&self) -> Result<(), WireError> {
         if self.is_overrun() {
             return Err(WireError::Truncated);
         }
         // The end takes at most one byte of the interval.
         if self.bytes.len() > self.taken - STATE_BYTES + 1 {
-            Err(WireError::Trailing)
+            Err(WireError::TrailingBits)
         } else {
             Ok(())
         }

@@ -3,7 +3,7 @@
 use super::{RangeDecoder, RangeEncoder};
 use crate::wire::WireError;
 
-/// One decision with all that a coder is told.
+/// One decision with the arguments of a coder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Decision {
     Bit(bool, u16),
@@ -54,7 +54,7 @@ impl Decision {
         }
     }
 
-    /// Decodes what stands in the place of `self`: a slot within the symbol counts as the symbol.
+    /// Decodes the decision that `self` was: a slot within the symbol counts as the symbol.
     fn decode(self, decoder: &mut RangeDecoder) -> Self {
         match self {
             Self::Bit(_, chance) => Self::Bit(decoder.bit(chance), chance),
@@ -229,5 +229,5 @@ fn a_decoder_knows_when_it_has_read_past_the_end() {
     for &decision in &decisions {
         decision.decode(&mut decoder);
     }
-    assert_eq!(decoder.finish(), Err(WireError::Trailing));
+    assert_eq!(decoder.finish(), Err(WireError::TrailingBits));
 }

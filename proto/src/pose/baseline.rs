@@ -12,10 +12,10 @@
 //!    datagrams and the newest older one. A sender names no set that lies more than [`MAX_LAG`]
 //!    back, so its window ends before the stored poses do.
 //! 2. A slot's tenant is the object that has the slot. The poses of an earlier tenant are stored
-//!    until they are too old, so that its late poses can be read; these are not poses of the present
-//!    tenant ([`BaselineHistory::is_of_present_tenant`]). A baseline is never a pose of another
-//!    tenant: a sender codes the first pose only when an `Enter` of the tenant, whose pose is stored
-//!    as well, has been acknowledged.
+//!    until they are too old, so that its late poses can be read; these are not poses of the
+//!    present tenant ([`BaselineHistory::is_of_present_tenant`]). A baseline is never a pose of
+//!    another tenant: a sender codes the first pose only when an `Enter` of the tenant, whose pose
+//!    is stored as well, has been acknowledged.
 //!
 //! Bound: [`HISTORY_DATAGRAMS`] + 1 poses of 40 bytes an object; [`BaselineHistory::prune`] reduces
 //! this to what came within a round trip and 64 datagrams.
@@ -150,8 +150,8 @@ pub struct BaselineHistory {
     since: [u64; TENANTS],
 }
 
-/// Tenants of a slot whose poses may still be used: a slot gets a new tenant only when the `Leave` of
-/// the old one has been acknowledged, which takes a round trip.
+/// Tenants of a slot whose poses may still be used: a slot gets a new tenant only when the `Leave`
+/// of the old one has been acknowledged, which takes a round trip.
 const TENANTS: usize = 3;
 
 impl BaselineHistory {
@@ -191,7 +191,8 @@ impl BaselineHistory {
     }
 
     /// Drops poses that a sender that has named `acked` cannot use any more. Those that an earlier
-    /// datagram may use that arrives later stay: its set may lie as far back as a sender may name one.
+    /// datagram may use that arrives later stay: its set may lie as far back as a sender may name
+    /// one.
     pub fn prune(&mut self, acked: &AckedSet) {
         self.drop_before(acked.window_start().saturating_sub(WINDOW + MAX_LAG));
     }

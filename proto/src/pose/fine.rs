@@ -13,16 +13,16 @@
 //!    know ([`CandidateOrder`] is a good one). Each begins with whether it is in the section; then
 //!    come its flag, position, turn and velocities. A candidate that is not in and has not moved
 //!    lately costs a few hundredths of a bit.
-//! 3. *Unacknowledged* objects, which have no acknowledged pose in the window: coded relative to one
-//!    older pose, or absolute. The caller codes which objects these are; a datagram's section
+//! 3. *Unacknowledged* objects, which have no acknowledged pose in the window: coded relative to
+//!    one older pose, or absolute. The caller codes which objects these are; a datagram's section
 //!    ([`super::section`]) mixes them with the candidates, all of which are in.
 //! 4. The end: one bit.
 //!
 //! # The prediction
 //! A pose is coded as decisions, most of them binary ([`crate::entropy`]). Each number has a
 //! distribution with a predicted middle and spread (`number`). Both are weighted sums of what is
-//! known (`prediction`): how the object moved over four spans of its past, by itself and relative to
-//! the reference (`movement`, `reference`); where it would be had it moved rigidly with the
+//! known (`prediction`): how the object moved over four spans of its past, by itself and relative
+//! to the reference (`movement`, `reference`); where it would be had it moved rigidly with the
 //! reference; the prediction errors of the neighbours that are already coded (`neighbours`); the
 //! parts of the pose that are already known (an error along the direction of movement, a roll on
 //! the ground, the height of a turned cube that stands on something). The weights are constants,
@@ -87,8 +87,8 @@ pub struct KnownObject<'a> {
     /// Half the edge of a cube, in metres; 0 if the object is no cube, or if that is not known, as
     /// in a datagram's section. With it, the height of a cube that rolls follows from its turn.
     pub half_edge_m: f32,
-    /// Its acknowledged poses, the newest first, with rising ages. Those that are more than twice as
-    /// old as the newest one are not needed.
+    /// Its acknowledged poses, the newest first, with rising ages. Those that are more than twice
+    /// as old as the newest one are not needed.
     pub history: &'a [AgedPose],
 }
 
@@ -124,9 +124,9 @@ impl SpentBits {
     }
 }
 
-/// An order in which to code candidates: by the distance of their baselines from the reference's, so
-/// that an object follows those that push it. Candidates at the same distance, or all if there is no
-/// reference, keep their order. Both ends sort the same.
+/// An order in which to code candidates: by the distance of their baselines from the reference's,
+/// so that an object follows those that push it. Candidates at the same distance, or all if there
+/// is no reference, keep their order. Both ends sort the same.
 #[derive(Debug, Default)]
 pub struct CandidateOrder {
     /// Squared distance and index in one number, since comparing is most of the work.

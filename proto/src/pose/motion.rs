@@ -4,8 +4,8 @@
 //! object is at rest. Both are predicted from the pose and its baseline ([`predict_velocities`]);
 //! only the difference is sent.
 //!
-//! Invariant: an object at rest has no velocity. Units: grid units, as [`MotionFormat`] defines them;
-//! metres and radians a second outside. Velocities unless at rest: G. Fiedler, "State
+//! Invariant: an object at rest has no velocity. Units: grid units, as [`MotionFormat`] defines
+//! them; metres and radians a second outside. Velocities unless at rest: G. Fiedler, "State
 //! Synchronization".
 
 use super::fine::vector::{add, scale, sub, turn_between};
@@ -107,12 +107,12 @@ pub(super) fn narrow(wide: i64) -> Result<i16, WireError> {
     })
 }
 
-/// Predicts the six parts of a motion, in grid units: the velocities of `pose`, of which all but the
-/// motion is known, `age_us` after `baseline`.
+/// Predicts the six parts of a motion, in grid units: the velocities of `pose`, of which all but
+/// the motion is known, `age_us` after `baseline`.
 ///
 /// With constant acceleration the mean velocity is half way between those at both ends; after a
-/// collision in between, the newer velocity is closer to the mean. The constants are those that took
-/// the fewest bits on recordings of the game `cubes`.
+/// collision in between, the newer velocity is closer to the mean. The constants are those that
+/// took the fewest bits on recordings of the game `cubes`.
 pub(super) fn predict_velocities(
     format: PoseFormat,
     grid: MotionFormat,

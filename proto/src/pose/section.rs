@@ -1,7 +1,7 @@
 //! The part of a datagram that carries poses.
 //!
-//! Poses and their baselines go in, in ascending order of their slots; bytes come out, up to the end
-//! of the datagram, and back.
+//! Poses and their baselines go in, in ascending order of their slots; bytes come out, up to the
+//! end of the datagram, and back.
 //!
 //! # Bits
 //! The header, in the words of [`crate::message`]: level, 1 (0 [`Level::Shared`], 1
@@ -12,8 +12,8 @@
 //! newest. Zeros up to a whole byte.
 //!
 //! Behind it one stream of the range coder ([`crate::entropy`]) up to the end of the datagram: for
-//! each object, in ascending order of their slots, its slot and baseline mode, and then its pose, as
-//! [`super::shared`] or [`super::fine`] defines; then an end. Slot and mode are
+//! each object, in ascending order of their slots, its slot and baseline mode, and then its pose,
+//! as [`super::shared`] or [`super::fine`] defines; then an end. Slot and mode are
 //! 1. bit: the slot is the one behind the last (the first: 0). The probability of 1 begins at 3/4
 //!    of 65,536; after a 1 it grows by a sixteenth of what it lacks, after a 0 it falls by a
 //!    sixteenth, and it stays within 2,048 to 64,000;
@@ -24,24 +24,24 @@
 //!    before was of mode window, or this is the first; 40, 208 and 8 if it was of mode old; 24, 4
 //!    and 228 if it was of mode absolute.
 //!
-//! How weights become symbols: [`super::shared`]. At the fine level, before all slots: whether there
-//! is a *reference*, one bit of even probability; if so its slot, a number as [`super::fine`] codes
-//! them (middle 0, spread 8), and its pose, whose mode is `Window`: the object that others move
-//! with, such as the player's own avatar; it is not among the others. An object in mode `Window` is
-//! a candidate that is in, any other an unacknowledged object; behind the end of the slots comes the
-//! end of the fine level's section.
+//! How weights become symbols: [`super::shared`]. At the fine level, before all slots: whether
+//! there is a *reference*, one bit of even probability; if so its slot, a number as [`super::fine`]
+//! codes them (middle 0, spread 8), and its pose, whose mode is `Window`: the object that others
+//! move with, such as the player's own avatar; it is not among the others. An object in mode
+//! `Window` is a candidate that is in, any other an unacknowledged object; behind the end of the
+//! slots comes the end of the fine level's section.
 //!
 //! # Baselines
 //! The datagrams that the header names are the section's acked set. The baseline of a pose in mode
-//! `Window` is the object's pose in the newest datagram of that set that had one, in a section or in
-//! a record; in mode `Old` the newest pose from before the 33 datagrams that the set can hold; in
-//! mode `Absolute` there is none. The fine level uses all poses of the set in mode `Window`.
+//! `Window` is the object's pose in the newest datagram of that set that had one, in a section or
+//! in a record; in mode `Old` the newest pose from before the 33 datagrams that the set can hold;
+//! in mode `Absolute` there is none. The fine level uses all poses of the set in mode `Window`.
 //!
 //! Invariants:
 //! 1. A reader never uses a baseline that it does not have: it stops, and reports the slot
 //!    ([`SectionError::MissingBaseline`]).
-//! 2. What was read before an error is valid. Whatever the bytes are, a pose that comes out fits its
-//!    object's format.
+//! 2. What was read before an error is valid. Whatever the bytes are, a pose that comes out fits
+//!    its object's format.
 //!
 //! A section that is cut short is not always detected: datagrams arrive whole or not at all.
 
@@ -138,9 +138,9 @@ pub enum SectionError {
 
 /// The poses that a receiver has of the objects that it follows.
 pub trait BaselineSource {
-    /// The object of a slot, if its kind has poses. An object that has left should be found for some
-    /// time: a late section may still contain its pose, and the poses behind that could not be read
-    /// otherwise.
+    /// The object of a slot, if its kind has poses. An object that has left should be found for
+    /// some time: a late section may still contain its pose, and the poses behind that could not be
+    /// read otherwise.
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)>;
 }
 
@@ -173,8 +173,8 @@ impl<'o> SectionWriter<'o> {
         Self::begin(out, header, LevelEncoder::Shared)
     }
 
-    /// Begins a section of either level behind what is in `out`. The state is for the fine level: it
-    /// is cleared, and reused to save allocations.
+    /// Begins a section of either level behind what is in `out`. The state is for the fine level:
+    /// it is cleared, and reused to save allocations.
     pub fn with_state(
         out: &'o mut Vec<u8>,
         header: &SectionHeader,
@@ -319,7 +319,8 @@ impl<'o> SectionWriter<'o> {
     }
 }
 
-/// Replaces `out` by poses with rising ages: a pose that is not older than the one before is left out.
+/// Replaces `out` by poses with rising ages: a pose that is not older than the one before is left
+/// out.
 fn collect_ages(history: &[(GameTime, Pose)], stamp: GameTime, out: &mut Vec<AgedPose>) {
     out.clear();
     for (time, pose) in history {

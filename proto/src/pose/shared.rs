@@ -1,9 +1,9 @@
 //! The shared level: the symbols of one pose relative to its baseline, by static tables.
 //!
-//! A baseline and a pose go in, a [`CodedPose`] comes out: a few symbols that depend on nothing else,
-//! so that they are computed once a tick and written into the sections of all clients with this
-//! baseline. Back, the baseline and a section's decoder go in, the pose comes out. One description
-//! serves both directions.
+//! A baseline and a pose go in, a [`CodedPose`] comes out: a few symbols that depend on nothing
+//! else, so that they are computed once a tick and written into the sections of all clients with
+//! this baseline. Back, the baseline and a section's decoder go in, the pose comes out. One
+//! description serves both directions.
 //!
 //! # Symbols
 //! Each symbol takes a part of 0 .. 2^15 of the range coder ([`crate::entropy`]). Words:
@@ -12,7 +12,7 @@
 //!   begins. The weights are in `trained::symbol_weights`;
 //! - `raw n` is n bits, 0 to 15, that weigh the same: value v takes 2^(15-n) from v 2^(15-n) on;
 //! - `number` is a whole number: the length of its magnitude in bits, one of 32 (0 to 31) by
-//!   weights: 4000 >> (length / 3) where nothing else is said; if that is not 0, its sign, raw 1 (1
+//!   weights: 4000 >> (length / 3) by default; if that is not 0, its sign, raw 1 (1
 //!   is below zero), and the bits below the highest one, raw: first those above the lowest 15, if
 //!   there are any, then the lowest 15 or fewer.
 //!
@@ -26,8 +26,8 @@
 //! the stamps.
 //!
 //! # With a baseline, if the object turns freely or not at all
-//! What differs from the baseline, one of 8 by the weights `CHANGES`: the sum of 1, the position; 2,
-//! the turn; 4, the flag. If the position does: x, y and z minus the baseline's, numbers. If the
+//! What differs from the baseline, one of 8 by the weights `CHANGES`: the sum of 1, the position;
+//! 2, the turn; 4, the flag. If the position does: x, y and z minus the baseline's, numbers. If the
 //! turn does: whether the largest component is another one, one of 2 by the weights `TIPPED`; if it
 //! is, the whole turn, raw; else the three components minus the baseline's, numbers.
 //!
@@ -210,8 +210,8 @@ fn wire_speed<S: SymbolCoder>(speed: &mut i16, symbols: &mut S) -> Result<(), Wi
     Ok(())
 }
 
-/// The motion, if the format has it and the pose is not at rest: the difference from the prediction,
-/// part by part.
+/// The motion, if the format has it and the pose is not at rest: the difference from the
+/// prediction, part by part.
 fn wire_motion<S: SymbolCoder>(
     format: PoseFormat,
     pose: &mut Pose,

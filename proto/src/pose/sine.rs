@@ -58,9 +58,9 @@ mod tests {
         for angle in -5_000..5_000 {
             let radians = f64::from(angle) / f64::from(ANGLES) * std::f64::consts::TAU;
             let (cos, sin) = direction(angle);
-            for (ours, theirs) in [(cos, radians.cos()), (sin, radians.sin())] {
+            for (computed, exact) in [(cos, radians.cos()), (sin, radians.sin())] {
                 assert!(
-                    (f64::from(ours) / 16_384.0 - theirs).abs() < 4e-5,
+                    (f64::from(computed) / 16_384.0 - exact).abs() < 4e-5,
                     "{angle}"
                 );
             }

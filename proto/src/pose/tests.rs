@@ -36,13 +36,13 @@ fn a_pose_is_off_by_half_a_step_at_most() {
         let pose = WALKER.pose(position, yaw, speed);
         assert!(WALKER.fits(&pose));
         let read = WALKER.position(&pose);
-        for (ours, theirs) in [
+        for (original, read_back) in [
             (position.x, read.x),
             (position.y, read.y),
             (position.z, read.z),
         ] {
             assert!(
-                (ours - theirs).abs() < 0.005_1,
+                (original - read_back).abs() < 0.005_1,
                 "{position:?} became {read:?}"
             );
         }
@@ -56,7 +56,7 @@ fn a_pose_is_off_by_half_a_step_at_most() {
 fn a_pose_that_became_metres_becomes_itself_again() {
     let mut rng = fastrand::Rng::with_seed(2);
     for _ in 0..10_000 {
-        // Within what an f32 tells apart on this grid.
+        // Within the resolution of an f32 on this grid.
         let mut pose = any_pose(&mut rng, WALKER);
         pose.at = pose.at.map(|at| at >> 6);
         let again = WALKER.pose(

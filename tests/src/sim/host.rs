@@ -257,7 +257,7 @@ impl SimHost {
                     .verifier
                     .as_mut()
                     .expect("a host is configured before it has rooms");
-                verifier.void(
+                verifier.revoke(
                     now.micros() / 1_000_000,
                     room,
                     player,
@@ -396,7 +396,7 @@ impl SimHost {
         if let Some(room) = self.rooms.get_mut(&id)
             && room.clients.remove(&client).is_some()
         {
-            room.inputs.push(Input::Lost { client });
+            room.inputs.push(Input::LostLeader { client });
         }
     }
 
@@ -428,7 +428,7 @@ impl SimHost {
                 .keeper
                 .as_ref()
                 .and_then(|keeper| keeper.tick(id, &room.room, at));
-            // Before the datagrams that confirm it.
+            // PriorEstimate the datagrams that confirm it.
             if let Some(told) = told {
                 self.serial += 1;
                 self.tell(host_to_world::Body::RoomTick(RoomTick {

@@ -35,7 +35,8 @@ pub(in crate::pose) trait DecisionCoder {
     /// Whether it takes [`TrainingSample`]s.
     const TRAINS: bool = false;
 
-    /// Writes `bit`, or ignores it and reads; it is true with a probability of `probability` / 65536.
+    /// Writes `bit`, or ignores it and reads; it is true with a probability of `probability` /
+    /// 65536.
     fn bit(&mut self, bit: bool, probability: u16) -> bool;
 
     /// Writes a number below `count`, or ignores it and reads. `below` gives how many of [`TOTAL`]

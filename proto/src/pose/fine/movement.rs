@@ -1,8 +1,8 @@
 //! How an object moved before its new pose is coded.
 //!
 //! The acknowledged poses of an object and those of the reference go in; its movements over four
-//! spans of time come out, by itself and relative to the reference. Each is scaled to the time since
-//! the newest acknowledged pose: where the object would be now if it went on like this.
+//! spans of time come out, by itself and relative to the reference. Each is scaled to the time
+//! since the newest acknowledged pose: where the object would be now if it went on like this.
 
 use super::reference::{Placement, ReferenceObject};
 use super::vector::{Vector, add, length, scale, sub, support, turn_between};

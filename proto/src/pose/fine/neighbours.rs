@@ -1,8 +1,8 @@
 //! What the coded objects say about a neighbour that is coded next.
 //!
-//! Objects that touch deviate from their predictions together. Each coded object leaves its movement
-//! relative to the reference, its prediction error and its rotation; the next objects get their
-//! means, weighted by nearness.
+//! Objects that touch deviate from their predictions together. Each coded object leaves its
+//! movement relative to the reference, its prediction error and its rotation; the next objects get
+//! their means, weighted by nearness.
 
 use super::vector::{Vector, dot, floor, scale, sub};
 
@@ -122,7 +122,7 @@ impl CodedNeighbours {
             all += weight;
             close += is_close;
         }
-        // A lone neighbour far away says little.
+        // A single distant neighbour counts little.
         let inverse = 1.0 / (all + 0.05);
         let is_any = all > 0.02;
         let plain = if is_any { 1.0 / all } else { 0.0 };

@@ -1,8 +1,8 @@
 //! Whole numbers around a prediction.
 //!
-//! A number, and the middle and the spread of its distribution, become decisions, and back: on which
-//! side of the middle the number lies, about how many spreads away, and which of the numbers there
-//! it is. The probabilities are those of a trained [`TailCurve`].
+//! A number, and the middle and the spread of its distribution, become decisions, and back: on
+//! which side of the middle the number lies, about how many spreads away, and which of the numbers
+//! there it is. The probabilities are those of a trained [`TailCurve`].
 //!
 //! Cost: 3 to 6 decisions, each some 15 ns.
 
@@ -20,9 +20,9 @@ const WIDE: f32 = 0.02;
 /// Numbers lie nearer to the middle than this.
 const FARTHEST: i64 = 1 << 30;
 
-/// A probability for the coder. It is rounded by adding 128, in whose neighbourhood the last bit of an
-/// `f32` is 1/65,536: this is called often, and a cast takes several times as long. NaN becomes some
-/// probability as well.
+/// A probability for the coder. It is rounded by adding 128, in whose neighbourhood the last bit of
+/// an `f32` is 1/65,536: this is called often, and a cast takes several times as long. NaN becomes
+/// some probability as well.
 #[inline]
 fn probability(p: f32) -> u16 {
     const ROUNDER: f32 = 128.0;
@@ -99,8 +99,8 @@ fn code_distance<C: DecisionCoder>(
     }
     let count = (high - low) as u32;
     let width = low_share - high_share;
-    // Every number gets two parts, one of which rounding may take away again. The rest is divided by
-    // the curve if it is precise enough there, else evenly.
+    // Every number gets two parts, one of which rounding may take away again. The rest is divided
+    // by the curve if it is precise enough there, else evenly.
     let is_known = width > low_share * WIDE;
     let rest = TOTAL - 2 * count;
     let scale = if is_known { rest as f32 / width } else { 0.0 };

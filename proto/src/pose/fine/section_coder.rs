@@ -382,7 +382,8 @@ fn code_adaptive<C: DecisionCoder>(
 }
 
 /// The context of "is it unchanged?": the size of the movements over the shortest span and over
-/// half of the longest, and whether the other one of position and turn is unchanged, if it is known.
+/// half of the longest, and whether the other one of position and turn is unchanged, if it is
+/// known.
 pub(super) fn unchanged_context(
     shortest: Vector,
     half: Vector,

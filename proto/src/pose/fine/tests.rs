@@ -179,7 +179,7 @@ impl World {
     }
 
     /// The pose, if it differs from the newest known one.
-    fn news(&self, tick: usize, body: usize, history: &[AgedPose]) -> Option<&Pose> {
+    fn changed(&self, tick: usize, body: usize, history: &[AgedPose]) -> Option<&Pose> {
         let pose = &self.frames[tick][body];
         history
             .first()
@@ -200,16 +200,16 @@ impl World {
         let mut encoder = FineEncoder::new(entropy::RangeEncoder::new(&mut out), state);
         for body in 0..self.formats.len() {
             let history = self.history(tick, body);
-            let news = self.news(tick, body, &history);
+            let pose = self.changed(tick, body, &history);
             let known = self.known(body, &history);
             if history.is_empty() {
-                encoder.stream().bit(news.is_some(), EVEN);
-                news.iter()
+                encoder.stream().bit(pose.is_some(), EVEN);
+                pose.iter()
                     .for_each(|pose| encoder.write_unacknowledged(&known, pose));
             } else if body == 0 {
-                encoder.write_reference(&known, news);
+                encoder.write_reference(&known, pose);
             } else {
-                encoder.write_object(&known, news);
+                encoder.write_object(&known, pose);
             }
         }
         let spent = encoder.finish();
@@ -245,7 +245,7 @@ impl World {
 
     fn sent(&self, tick: usize) -> Vec<Option<Pose>> {
         (0..self.formats.len())
-            .map(|body| self.news(tick, body, &self.history(tick, body)).copied())
+            .map(|body| self.changed(tick, body, &self.history(tick, body)).copied())
             .collect()
     }
 }
@@ -260,10 +260,10 @@ fn all_formats() -> Vec<PoseFormat> {
 fn a_section_is_read_as_it_was_written_whatever_was_lost() {
     for (seed, loss_percent) in [(1, 0), (2, 10), (3, 40), (4, 90)] {
         let world = World::new(seed, all_formats(), 120, loss_percent);
-        let (mut ours, mut theirs) = (FineState::default(), FineState::default());
+        let (mut sender, mut receiver) = (FineState::default(), FineState::default());
         for tick in 0..120 {
-            let (bytes, _) = world.encode(tick, &mut ours);
-            let read = world.decode(tick, &bytes, &mut theirs);
+            let (bytes, _) = world.encode(tick, &mut sender);
+            let read = world.decode(tick, &bytes, &mut receiver);
             assert_eq!(read, Ok(world.sent(tick)), "seed {seed}, tick {tick}");
         }
     }
@@ -404,7 +404,7 @@ fn a_section_that_was_cut_is_never_read_as_the_whole() {
         longer.extend([0; 3]);
         assert_eq!(
             world.decode(tick, &longer, &mut state),
-            Err(WireError::Trailing),
+            Err(WireError::TrailingBits),
             "tick {tick}"
         );
     }
@@ -501,12 +501,12 @@ fn candidates_are_sorted_by_their_distance_from_the_reference() {
 #[test]
 fn tumbling_cubes_take_less_than_two_thirds_of_packing_by_hand() {
     let world = World::new(12, vec![FREE; 100], 90, 5);
-    let (mut ours, mut by_hand, mut state) = (0, 0, FineState::default());
+    let (mut coded, mut by_hand, mut state) = (0, 0, FineState::default());
     for tick in 40..90 {
-        ours += world.encode(tick, &mut state).0.len() * 8;
+        coded += world.encode(tick, &mut state).0.len() * 8;
         by_hand += 100 + world.sent(tick).iter().flatten().count() * (14 + 14 + 12 + 29 + 1);
     }
-    assert!(ours * 3 < by_hand * 2, "{ours} bits and {by_hand}");
+    assert!(coded * 3 < by_hand * 2, "{coded} bits and {by_hand}");
 }
 
 #[test]

@@ -130,15 +130,15 @@ mod tests {
         for seed in 0..300 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let sparse = rng.u32(..17);
-            let (mut places, mut next) = (Vec::new(), 0_u32);
-            while places.len() < 200 {
+            let (mut coded, mut next) = (Vec::new(), 0_u32);
+            while coded.len() < 200 {
                 next += if rng.bool() {
                     0
                 } else {
                     rng.u32(..1 << sparse)
                 };
                 let Ok(slot) = u16::try_from(next) else { break };
-                places.push((
+                coded.push((
                     slot,
                     [
                         BaselineMode::Window,
@@ -148,10 +148,10 @@ mod tests {
                 ));
                 next += 1;
             }
-            let bytes = bytes_of(&places);
+            let bytes = bytes_of(&coded);
             let (mut decoder, mut slots) = (RangeDecoder::new(&bytes), SlotCoder::default());
-            for place in places {
-                assert_eq!(slots.read(&mut decoder), Ok(Some(place)), "seed {seed}");
+            for expected in coded {
+                assert_eq!(slots.read(&mut decoder), Ok(Some(expected)), "seed {seed}");
             }
             assert_eq!(slots.read(&mut decoder), Ok(None));
             assert_eq!(decoder.finish(), Ok(()));
@@ -162,9 +162,8 @@ mod tests {
     fn no_slot_takes_more_than_the_announced_bits() {
         for seed in 0..300 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut places, mut slots, mut max_bits_so_far) =
-                (Vec::new(), SlotCoder::default(), 0);
-            while places.len() < 60 {
+            let (mut coded, mut slots, mut max_bits_so_far) = (Vec::new(), SlotCoder::default(), 0);
+            while coded.len() < 60 {
                 let length = rng.u32(..17);
                 let gap = if rng.bool() {
                     0
@@ -179,12 +178,12 @@ mod tests {
                     BaselineMode::Old,
                     BaselineMode::Absolute,
                 ][rng.usize(..3)];
-                let before = bytes_of(&places).len() * 8;
+                let before = bytes_of(&coded).len() * 8;
                 max_bits_so_far += slots.max_bits(slot, mode);
-                places.push((slot, mode));
+                coded.push((slot, mode));
                 slots.advance(gap);
                 slots.mode = mode;
-                let bits = bytes_of(&places).len() * 8;
+                let bits = bytes_of(&coded).len() * 8;
                 assert!(
                     bits <= max_bits_so_far + 8 * END_BYTES + 16,
                     "seed {seed}: {bits} after {before}, {max_bits_so_far} announced"
@@ -223,10 +222,10 @@ mod tests {
         assert_eq!(slots.read(&mut RangeDecoder::new(&bytes)), refused);
     }
 
-    fn bytes_of(places: &[(u16, BaselineMode)]) -> Vec<u8> {
+    fn bytes_of(coded: &[(u16, BaselineMode)]) -> Vec<u8> {
         let (mut bytes, mut slots) = (Vec::new(), SlotCoder::default());
         let mut encoder = RangeEncoder::new(&mut bytes);
-        for (slot, mode) in places {
+        for (slot, mode) in coded {
             slots.write(*slot, *mode, &mut encoder);
         }
         slots.write_end(&mut encoder);

@@ -15,16 +15,16 @@ const LATE: u64 = 32;
 
 #[test]
 fn each_pose_read_is_the_one_sent_whatever_the_loss() {
-    let mut told = 0;
+    let mut poses_read = 0;
     for seed in 0..60 {
         let mut scene = Exchange::new(seed);
         scene.level = [Level::Shared, Level::Fine][seed as usize % 2];
         for _ in 0..400 {
             scene.tick();
         }
-        told += scene.told;
+        poses_read += scene.poses_read;
     }
-    assert!(told > 100_000, "{told} poses came out");
+    assert!(poses_read > 100_000, "{poses_read} poses came out");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_baseline_that_was_not_named_is_refused() {
     let (pose, stamp) = (Pose::default(), GameTime::from_millis(1_000));
     let receiver = BTreeMap::from([(
         3,
-        Known {
+        ReceiverObject {
             tenant: 0,
             format,
             received: BaselineHistory::new(0),
@@ -181,10 +181,10 @@ fn a_section_is_as_long_as_announced() {
         scene.level = [Level::Shared, Level::Fine][tick % 2];
         scene.tick();
         let (number, stamp) = (scene.number, scene.now());
-        let (bytes, said) = scene.section(number, stamp, scene.acked_set());
+        let (bytes, announced) = scene.section(number, stamp, scene.acked_set());
         assert!(
-            (said - 3..=said).contains(&bytes.len()),
-            "{said} said, {}",
+            (announced - 3..=announced).contains(&bytes.len()),
+            "{announced} announced, {}",
             bytes.len()
         );
     }
@@ -198,7 +198,7 @@ fn thirty_steered_walkers_take_less_than_seven_and_a_half_bits_each() {
     for slot in 0..30 {
         receiver.insert(
             slot,
-            Known {
+            ReceiverObject {
                 tenant: 0,
                 format,
                 received: BaselineHistory::new(0),
@@ -267,22 +267,22 @@ fn header(bytes: &[u8], number: u64) -> Option<AckedSet> {
 }
 
 /// An object as the receiver knows it.
-struct Known {
+struct ReceiverObject {
     tenant: u32,
     format: PoseFormat,
     received: BaselineHistory,
 }
 
-impl BaselineSource for BTreeMap<u16, Known> {
+impl BaselineSource for BTreeMap<u16, ReceiverObject> {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         self.get(&slot)
             .map(|known| (&known.format, &known.received))
     }
 }
 
-/// An object as the sender knows it: which datagram is the newest acknowledged one that told it,
+/// An object as the sender knows it: which datagram is the newest acknowledged one that object it,
 /// and which the newest of all.
-struct Told {
+struct SentObject {
     tenant: u32,
     format: PoseFormat,
     pose: Pose,
@@ -307,21 +307,21 @@ struct Exchange {
     level: Level,
     loss: f64,
     number: u64,
-    sender: BTreeMap<u16, Told>,
+    sender: BTreeMap<u16, SentObject>,
     tenants: u32,
     acked: BTreeSet<u64>,
     /// What was lost track of is no baseline any more.
     floor: u64,
     sent: Vec<Datagram>,
     under_way: Vec<Datagram>,
-    receiver: BTreeMap<u16, Known>,
+    receiver: BTreeMap<u16, ReceiverObject>,
     received: BTreeSet<u64>,
     lost_track: Option<u64>,
     lost_tracks: u32,
     /// Datagrams that could not be read.
     failed: Vec<u64>,
     may_lose_track: bool,
-    told: u32,
+    poses_read: u32,
 }
 
 impl Exchange {
@@ -344,7 +344,7 @@ impl Exchange {
             lost_tracks: 0,
             failed: Vec::new(),
             may_lose_track: false,
-            told: 0,
+            poses_read: 0,
         }
     }
 
@@ -364,11 +364,11 @@ impl Exchange {
     fn live(&mut self) {
         for slot in 0..40 {
             let format = format_of(slot);
-            let Some(told) = self.sender.get_mut(&slot) else {
+            let Some(object) = self.sender.get_mut(&slot) else {
                 if self.rng.u8(..20) == 0 {
                     self.tenants += 1;
                     let pose = any_pose(&mut self.rng, format);
-                    let told = Told {
+                    let object = SentObject {
                         tenant: self.tenants,
                         format,
                         pose,
@@ -376,22 +376,22 @@ impl Exchange {
                         last_sent: None,
                         leaving: false,
                     };
-                    self.sender.insert(slot, told);
+                    self.sender.insert(slot, object);
                 }
                 continue;
             };
             match self.rng.u8(..60) {
-                0 => told.leaving = true,
-                1 => told.pose = any_pose(&mut self.rng, format),
+                0 => object.leaving = true,
+                1 => object.pose = any_pose(&mut self.rng, format),
                 2..30 if slot % 2 == 0 => {
-                    told.pose.at[0] =
-                        (told.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
+                    object.pose.at[0] =
+                        (object.pose.at[0] + self.rng.i32(-20..20)).clamp(-1 << 26, 1 << 26);
                     if slot % 3 == 0 {
-                        told.pose.turn[0] = self.rng.u16(..256);
+                        object.pose.turn[0] = self.rng.u16(..256);
                     }
-                    if format.motion.is_some() && !told.pose.flag {
-                        told.pose.motion.linear[2] = self.rng.i16(..) >> self.rng.u8(..16);
-                        told.pose.motion.angular[0] = self.rng.i16(-500..500);
+                    if format.motion.is_some() && !object.pose.flag {
+                        object.pose.motion.linear[2] = self.rng.i16(..) >> self.rng.u8(..16);
+                        object.pose.motion.angular[0] = self.rng.i16(-500..500);
                     }
                 }
                 _ => {}
@@ -423,24 +423,24 @@ impl Exchange {
             poses: Vec::new(),
             section,
         };
-        for (slot, told) in &mut self.sender {
-            if told.leaving {
-                datagram.leaves.push((*slot, told.tenant));
-            } else if told.acked.is_none() {
-                datagram.enters.push((*slot, told.tenant, told.pose));
-                told.last_sent = Some(number);
+        for (slot, object) in &mut self.sender {
+            if object.leaving {
+                datagram.leaves.push((*slot, object.tenant));
+            } else if object.acked.is_none() {
+                datagram.enters.push((*slot, object.tenant, object.pose));
+                object.last_sent = Some(number);
             }
         }
         datagram.poses = self
             .chosen(number)
             .iter()
             .map(|slot| {
-                let told = &self.sender[slot];
-                (*slot, told.tenant, told.pose)
+                let object = &self.sender[slot];
+                (*slot, object.tenant, object.pose)
             })
             .collect();
         for (slot, ..) in &datagram.poses {
-            self.sender.get_mut(slot).expect("told").last_sent = Some(number);
+            self.sender.get_mut(slot).expect("object").last_sent = Some(number);
         }
         self.sent.push(datagram.clone());
         if self.rng.f64() >= self.loss {
@@ -452,13 +452,13 @@ impl Exchange {
         self.number += 1;
     }
 
-    /// Which of those that the receiver follows for sure are told in a datagram: some, by chance.
+    /// Which of those that the receiver follows for sure are object in a datagram: some, by chance.
     fn chosen(&self, number: u64) -> Vec<u16> {
         let mut rng = fastrand::Rng::with_seed(number);
         let known = self
             .sender
             .iter()
-            .filter(|(_, told)| told.acked.is_some() && !told.leaving);
+            .filter(|(_, object)| object.acked.is_some() && !object.leaving);
         known
             .map(|(slot, _)| *slot)
             .filter(|slot| rng.bool() && !(slot % 4 == 1 && rng.u8(..40) > 0))
@@ -466,30 +466,35 @@ impl Exchange {
     }
 
     fn section(&self, number: u64, stamp: GameTime, acked: Option<AckedSet>) -> (Vec<u8>, usize) {
-        let (mut bytes, mut scene) = (Vec::new(), fine::FineState::default());
+        let (mut bytes, mut scene) = (Vec::new(), FineState::default());
         let header = SectionHeader::new(self.level, number, acked);
         let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
         let (mut reference, mut fine) = (None, Vec::new());
         for slot in self.chosen(number) {
-            let told = &self.sender[&slot];
-            let baseline = told.acked.filter(|baseline| *baseline >= self.floor);
+            let object = &self.sender[&slot];
+            let baseline = object.acked.filter(|baseline| *baseline >= self.floor);
             let (mode, baseline) = match (header.acked, baseline) {
                 (Some(acked), Some(baseline)) if acked.contains(baseline) => {
                     (BaselineMode::Window, Some(baseline))
                 }
                 (Some(acked), Some(baseline))
-                    if baseline < acked.window_start() && told.last_sent == Some(baseline) =>
+                    if baseline < acked.window_start() && object.last_sent == Some(baseline) =>
                 {
                     (BaselineMode::Old, Some(baseline))
                 }
                 _ => (BaselineMode::Absolute, None),
             };
-            let baseline = baseline.and_then(|baseline| self.said_in(baseline, slot, told.tenant));
+            let baseline =
+                baseline.and_then(|baseline| self.pose_in(baseline, slot, object.tenant));
             if self.level == Level::Shared {
                 let baseline = baseline
                     .as_ref()
                     .map(|(stamp, baseline)| (*stamp, baseline));
-                writer.write_shared(slot, mode, &code(&told.format, baseline, stamp, &told.pose));
+                writer.write_shared(
+                    slot,
+                    mode,
+                    &code(&object.format, baseline, stamp, &object.pose),
+                );
                 continue;
             }
             let window = acked
@@ -501,37 +506,38 @@ impl Exchange {
                         .filter(move |number| acked.contains(*number))
                 });
             let mut history: Vec<_> = window
-                .filter_map(|number| self.said_in(number, slot, told.tenant))
+                .filter_map(|number| self.pose_in(number, slot, object.tenant))
                 .collect();
             if mode == BaselineMode::Old {
                 history.extend(baseline);
             }
-            fine.push((slot, mode, told, history));
+            fine.push((slot, mode, object, history));
             // In every other section one of them goes first, as what the others move with.
             if mode == BaselineMode::Window && number.is_multiple_of(2) && reference.is_none() {
                 reference = Some(fine.len() - 1);
             }
         }
-        if let Some((slot, _, told, history)) = reference.map(|index| fine.remove(index)) {
-            writer.write_reference(slot, &told.format, &history, stamp, &told.pose);
+        if let Some((slot, _, object, history)) = reference.map(|index| fine.remove(index)) {
+            writer.write_reference(slot, &object.format, &history, stamp, &object.pose);
         }
-        for (slot, mode, told, history) in fine {
-            writer.write_fine(slot, mode, &told.format, &history, stamp, &told.pose);
+        for (slot, mode, object, history) in fine {
+            writer.write_fine(slot, mode, &object.format, &history, stamp, &object.pose);
         }
-        let said = writer.bytes();
+        let announced = writer.bytes();
         writer.finish();
-        (bytes, said)
+        (bytes, announced)
     }
 
-    /// What a datagram said of the object, in a record or in its section.
-    fn said_in(&self, number: u64, slot: u16, tenant: u32) -> Option<(GameTime, Pose)> {
+    /// The pose that a datagram has of the object, in a record or in its section.
+    fn pose_in(&self, number: u64, slot: u16, tenant: u32) -> Option<(GameTime, Pose)> {
         let datagram = self.sent.get(number as usize)?;
-        let mut told = datagram.enters.iter().chain(&datagram.poses);
-        told.find(|told| (told.0, told.1) == (slot, tenant))
-            .map(|told| (datagram.stamp, told.2))
+        let mut object = datagram.enters.iter().chain(&datagram.poses);
+        object
+            .find(|object| (object.0, object.1) == (slot, tenant))
+            .map(|object| (datagram.stamp, object.2))
     }
 
-    /// What is under way arrives in any order, or later.
+    /// Datagrams under way arrive in any order, or later.
     fn deliver(&mut self) {
         self.rng.shuffle(&mut self.under_way);
         let stays = self.rng.usize(..=self.under_way.len().min(4));
@@ -547,12 +553,12 @@ impl Exchange {
     fn receive(&mut self, datagram: &Datagram) {
         let (number, stamp) = (datagram.number, datagram.stamp.whole_millis());
         for (slot, tenant, pose) in &datagram.enters {
-            let newcomer = Known {
+            let entered = ReceiverObject {
                 tenant: *tenant,
                 format: format_of(*slot),
                 received: BaselineHistory::new(number),
             };
-            let known = self.receiver.entry(*slot).or_insert(newcomer);
+            let known = self.receiver.entry(*slot).or_insert(entered);
             if *tenant > known.tenant {
                 known.tenant = *tenant;
                 known.received.start_tenant(number);
@@ -565,7 +571,7 @@ impl Exchange {
                 });
             }
         }
-        // What could not be read counts as known at the other end until that has heard of it.
+        // The sender counts a datagram that could not be read as received, until it is notified.
         let named = header(&datagram.section, number);
         if named.is_some_and(|acked| self.failed.iter().any(|failed| acked.contains(*failed))) {
             self.lost_track = self.lost_track.max(Some(number));
@@ -591,7 +597,7 @@ impl Exchange {
                 stamp,
                 pose,
             });
-            self.told += 1;
+            self.poses_read += 1;
         }
         match end {
             Ok(acked) => {
@@ -643,19 +649,19 @@ impl Exchange {
                 ..
             } = self.sent[number as usize].clone();
             for (slot, tenant, _) in enters.iter().chain(&poses) {
-                if let Some(told) = self
+                if let Some(object) = self
                     .sender
                     .get_mut(slot)
-                    .filter(|told| told.tenant == *tenant)
+                    .filter(|object| object.tenant == *tenant)
                 {
-                    told.acked = told.acked.max(Some(number));
+                    object.acked = object.acked.max(Some(number));
                 }
             }
             for (slot, tenant) in leaves {
                 if self
                     .sender
                     .get(&slot)
-                    .is_some_and(|told| told.tenant == tenant)
+                    .is_some_and(|object| object.tenant == tenant)
                 {
                     self.sender.remove(&slot);
                 }
@@ -664,7 +670,7 @@ impl Exchange {
     }
 }
 
-/// A slot's kind of object stays the same, so that whoever was told late of a new tenant can read
+/// A slot's kind of object stays the same, so that whoever was object late of a new tenant can read
 /// of the old.
 fn format_of(slot: u16) -> PoseFormat {
     let turn = [

@@ -1,18 +1,18 @@
 //! Objects that walk or drive: a heading that is steered, and a position that follows from it.
 //!
 //! # Bits
-//! `age` is the time between the baseline's stamp and the section's in milliseconds; `n` the steps of
-//! 50 ms that it is nearest to, floor((age + 25) / 50), at floor 1, at most 64; row n of a table is
-//! the last one from n = 8 on. Words as in [`super`].
+//! `age` is the time between the baseline's stamp and the section's in milliseconds; `n` the steps
+//! of 50 ms that it is nearest to, floor((age + 25) / 50), at least 1, at most 64; row n of a table
+//! is the last one from n = 8 on. Words as in [`super`].
 //!
 //! 1. What differs from the baseline, one of 9 by the weights `MOVING`, or by `RESTING` if the
-//!    baseline has no speed: below 8, the sum of 1, the speed; 2, the flag; 4, z. 8: nothing at all,
-//!    and the pose ends here.
+//!    baseline has no speed: below 8, the sum of 1, the speed; 2, the flag; 4, z. 8: nothing at
+//!    all, and the pose ends here.
 //! 2. If the speed does: the new one, a number by the weights `SPEEDS`.
-//! 3. If n is at most 16: yaw minus the baseline's, the shorter way (-half a turn to less than half),
-//!    in steps of a turn. It is one of -r ..= r or, as the last symbol, r + 1: none of the others;
-//!    r is an eighth of a turn. Symbol t is `spread` by row n of `turn`, floor 2, reserve row n of
-//!    `turn_beyond`, with its edge at (2 t - 1) 2^(12 - bits) sixteenths of an entry.
+//! 3. If n is at most 16: yaw minus the baseline's, the shorter way (-half a turn to less than
+//!    half), in steps of a turn. It is one of -r ..= r or, as the last symbol, r + 1: none of the
+//!    others; r is an eighth of a turn. Symbol t is `spread` by row n of `turn`, floor 2, reserve
+//!    row n of `turn_beyond`, with its edge at (2 t - 1) 2^(12 - bits) sixteenths of an entry.
 //! 4. If n is more, or it was none of the others: the yaw, raw.
 //! 5. x and y, as below; first the one that is more across the direction of movement.
 //! 6. If z differs: z minus the baseline's, a number.
@@ -24,16 +24,16 @@
 //! - row(i)) (e & 15)) >> 4), and 2^14 from the last entry on.
 //!
 //! # Where an object is expected
-//! It moves at the new speed (at none if the baseline has none), and turns evenly from the baseline's
-//! yaw to the new one: first turning, then moving, in each of k = min(n, 8) parts of the distance. All in whole
-//! numbers: division truncates towards zero, `>>` rounds down; an age counts as 3,200 ms at most;
-//! an angle is a 4,096th of a turn, its sine and cosine 1/2^14, rounded. Units below are 1/256 of
-//! the grid's.
+//! It moves at the new speed (at none if the baseline has none), and turns evenly from the
+//! baseline's yaw to the new one: first turning, then moving, in each of k = min(n, 8) parts of the
+//! distance. All in whole numbers: division truncates towards zero, `>>` rounds down; an age counts
+//! as 3,200 ms at most; an angle is a 4,096th of a turn, its sine and cosine 1/2^14, rounded. Units
+//! below are 1/256 of the grid's.
 //! - length = 256 speed age / 1000. For part i of k: angle = baseline's + ((((turn 2^12) / k) i) >>
 //!   12), for k = 1 the new yaw. ahead = the sum of the parts' (cos, sin), divided by k; mean = 256
 //!   position + ((length ahead) >> 14), each of x and y.
 //! - The first coordinate is x, or y if |ahead x| > |ahead y|. near = |ahead| of the first, far =
-//!   |ahead| of the second, at floor 1; ratio = 256 near / far. R = 5461, the variance of rounding.
+//!   |ahead| of the second, at least 1; ratio = 256 near / far. R = 5461, the variance of rounding.
 //! - square = (|length| / n)^2 >> 8; column = min(3, 4 |turn| / (114 n)), |turn| as an angle; open
 //!   = `lateral`(row n, column), times n^3 and divided by 8^3 if n > 8, plus ((55195133 >> (2
 //!   bits)) (n^2 + 1)) / 2; across = (min((square open) >> 16, 2^40) ((far far) >> 14)) >> 14;
@@ -231,7 +231,7 @@ impl SteeredPrediction {
             i64::from(baseline.at[axis]) * 256 + ((length * i64::from(ahead[axis])) >> sine::BITS)
         });
 
-        // Across the way is at a right angle to it: x is more across the more the way goes along y.
+        // Across is at a right angle to the movement: x is more across the more it goes along y.
         let along = ahead.map(i32::unsigned_abs);
         let first = usize::from(along[0] > along[1]);
         let (far, near) = (along[1 - first].max(1), along[first]);

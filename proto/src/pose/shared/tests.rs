@@ -39,10 +39,10 @@ fn the_cost_is_what_the_coder_takes() {
         coded.write(&mut encoder);
     }
     encoder.finish();
-    let (written, said) = (8.0 * bytes.len() as f64, f64::from(cost) / 256.0);
+    let (written, computed) = (8.0 * bytes.len() as f64, f64::from(cost) / 256.0);
     assert!(
-        (written / said - 1.0).abs() < 0.005,
-        "{written} bits written, {said} said"
+        (written / computed - 1.0).abs() < 0.005,
+        "{written} bits written, {computed} computed"
     );
 }
 

@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ambit_client_core::client::Client;
-use ambit_client_core::client::lobby::Ending;
+use ambit_client_core::client::lobby::CloseReason;
 use ambit_game_server::logic::registry::Registry;
 use ambit_proto::control::game::{ClientToGame, game_to_client};
 use ambit_proto::control::host::{HostToWorld, WorldToHost, world_to_host};
-use ambit_proto::host::BEAT_INTERVAL;
+use ambit_proto::host::HEARTBEAT_INTERVAL;
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_world_server::lobby::{HostId, Origin};
@@ -94,7 +94,7 @@ pub enum State {
     /// It says and does nothing.
     Hung,
     /// It says its last words.
-    Ending,
+    CloseReason,
 }
 
 /// All of them.
@@ -276,7 +276,7 @@ impl System {
             return;
         };
         node.host.hand_over();
-        node.state = State::Ending;
+        node.state = State::CloseReason;
         self.pump();
         // Also one that has nothing to say ends.
         self.write_soon(id);
@@ -325,8 +325,8 @@ impl System {
         if let Some(world_to_host::Body::OpenRoom(open)) = &mut message.body {
             let room = RoomId(open.room);
             let resume = open.resume.take();
-            open.resume = resume.map(|order| self.kept.resume(self.now, room, order));
-            self.kept.place(self.now, room, host);
+            open.resume = resume.map(|order| self.kept.complete_resume(self.now, room, order));
+            self.kept.set_host(self.now, room, host);
             let orders = self.fleet.orders.entry(room).or_default();
             *orders += 1;
             self.fleet.incarnations.insert((host, room), *orders);
@@ -398,12 +398,12 @@ impl System {
         match what {
             OfHost::Born { origin, address } => return self.bear(origin, &address),
             OfHost::Said(message) => {
-                if let Some(message) = self.kept.take(now, host, *message) {
+                if let Some(message) = self.kept.receive(now, host, *message) {
                     self.lobby.handle_host(now, host, message);
                 }
                 return;
             }
-            OfHost::Gone => return self.lobby.handle_host_gone(now, host, "its link has ended"),
+            OfHost::Gone => return self.lobby.handle_host_lost(now, host, "its link has ended"),
             OfHost::NoAnswer { conn } if self.fleet.taken.contains(&conn) => return,
             OfHost::NoAnswer { conn } => return self.give_call_up(conn),
             OfHost::Idle { conn } => {
@@ -453,7 +453,7 @@ impl System {
             OfHost::Beat => {
                 node.host.beat();
                 self.agenda.add(
-                    now + BEAT_INTERVAL,
+                    now + HEARTBEAT_INTERVAL,
                     Parcel::OfHost {
                         host,
                         what: OfHost::Beat,
@@ -461,12 +461,12 @@ impl System {
                 );
             }
             OfHost::Written => self.write(host),
-            OfHost::Told(_) if node.state == State::Ending => {}
+            OfHost::Told(_) if node.state == State::CloseReason => {}
             OfHost::Told(message)
                 if matches!(message.body, Some(world_to_host::Body::Drain(_))) =>
             {
                 node.host.handle_world(now, *message);
-                node.state = State::Ending;
+                node.state = State::CloseReason;
                 self.pump();
                 self.write_soon(host);
             }
@@ -513,7 +513,7 @@ impl System {
         self.hosts.insert(id, Node::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);
         self.agenda.add(
-            self.now + BEAT_INTERVAL,
+            self.now + HEARTBEAT_INTERVAL,
             Parcel::OfHost {
                 host: id,
                 what: OfHost::Beat,
@@ -609,7 +609,7 @@ impl System {
                 },
             );
         }
-        let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::Ending);
+        let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::CloseReason);
         for datagram in datagrams {
             self.carry_said(host, datagram);
         }
@@ -650,7 +650,7 @@ impl System {
         if let Some(guest) = self.playing(conn) {
             self.guests[guest].game = None;
             self.with(guest, |client: &mut Client, now| {
-                client.handle_game_closed(now, Ending::Broken("timed out".into()));
+                client.handle_game_closed(now, CloseReason::Broken("timed out".into()));
             });
         }
     }

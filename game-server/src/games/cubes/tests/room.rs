@@ -9,13 +9,13 @@ use super::*;
 use crate::room::{Input, Room};
 
 #[test]
-fn who_drops_keeps_the_cube_and_comes_back_to_it() {
+fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
     let mut scene = Connections::new();
     scene.tick(Some(join(1)));
     scene.ticks(60);
     let avatar = scene.room.avatar(ANN).expect("she is in");
     let before = scene.room.world().pose(avatar);
-    scene.tick(Some(Input::Lost {
+    scene.tick(Some(Input::LostLeader {
         client: ClientId(1),
     }));
     scene.ticks(100);
@@ -26,7 +26,7 @@ fn who_drops_keeps_the_cube_and_comes_back_to_it() {
 }
 
 #[test]
-fn the_keys_of_who_has_dropped_are_let_go() {
+fn the_keys_of_a_disconnected_player_are_released() {
     let mut scene = Connections::new();
     scene.tick(Some(join(1)));
     scene.ticks(60);
@@ -34,7 +34,7 @@ fn the_keys_of_who_has_dropped_are_let_go() {
     scene.hold(Keymap(0).with(control::RIGHT, true));
     scene.ticks(10);
     assert!(scene.room.world().flag(avatar, 2));
-    scene.tick(Some(Input::Lost {
+    scene.tick(Some(Input::LostLeader {
         client: ClientId(1),
     }));
     assert!(!scene.room.world().flag(avatar, 2));
@@ -44,7 +44,7 @@ fn the_keys_of_who_has_dropped_are_let_go() {
 }
 
 #[test]
-fn who_stays_away_is_out_and_so_is_the_cube() {
+fn a_player_who_stays_away_is_removed_with_the_cube() {
     let mut scene = Connections::new();
     scene.tick(Some(join(1)));
     scene.ticks(20);

@@ -61,8 +61,8 @@ pub(super) fn position_features(
     all
 }
 
-/// The features of a spread: of the position (`index` 0, `part` the displacement of a movement) or of
-/// the turn (1). [`KNOWN_ERRORS`] is set when parts of the pose are coded.
+/// The features of a spread: of the position (`index` 0, `part` the displacement of a movement) or
+/// of the turn (1). [`KNOWN_ERRORS`] is set when parts of the pose are coded.
 pub(super) fn spread_features(
     state: &FineState,
     movement: &MovementHistory,

@@ -1,7 +1,7 @@
 //! The prediction of an orientation.
 //!
-//! The rotation since the baseline is predicted as axis times angle. The smallest three parts of the
-//! orientation are coded relative to the resulting quaternion; the errors of the parts before
+//! The rotation since the baseline is predicted as axis times angle. The smallest three parts of
+//! the orientation are coded relative to the resulting quaternion; the errors of the parts before
 //! improve the prediction of the next one.
 
 use super::super::weights::weighted_sum;
@@ -161,8 +161,8 @@ impl PosePrediction<'_> {
         }
     }
 
-    /// Which part is the largest: first whether it is the one predicted to be, then whether it is the
-    /// second, then the third.
+    /// Which part is the largest: first whether it is the one predicted to be, then whether it is
+    /// the second, then the third.
     fn code_largest<C: DecisionCoder>(&self, largest: usize, spread: f32, coder: &mut C) -> usize {
         let [x, y, z, w] = self.predicted_turn;
         let sizes = [x.abs(), y.abs(), z.abs(), w.abs()];

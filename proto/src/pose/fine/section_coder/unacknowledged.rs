@@ -21,7 +21,7 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
     pub(in crate::pose::fine) fn code_end(&mut self) -> Result<(), WireError> {
         self.coder.category(BitCategory::Unacknowledged);
         if self.coder.bit(false, END) {
-            Err(WireError::Trailing)
+            Err(WireError::TrailingBits)
         } else {
             Ok(())
         }

@@ -59,8 +59,8 @@ pub(super) fn fit(samples: &Samples, before: &FineWeights) -> FineWeights {
     weights
 }
 
-/// Counted shares, mixed with a little of the share in the whole group of contexts, so that a context
-/// with few samples is like the others of its group.
+/// Counted shares, mixed with a little of the share in the whole group of contexts, so that a
+/// context with few samples is like the others of its group.
 fn fit_probabilities(probabilities: &mut [u16], counted: &[[u32; 2]], group: usize) {
     let count = |context: usize| {
         counted
@@ -102,8 +102,8 @@ fn weighted_sum_f64(weights: &[f64], sample: &NumberSample) -> f64 {
         .sum()
 }
 
-/// Least squares; each sample has the weight that Student's distribution with four degrees of freedom
-/// gives it.
+/// Least squares; each sample has the weight that Student's distribution with four degrees of
+/// freedom gives it.
 fn fit_middle(samples: &[&NumberSample], weights: &mut [i16]) {
     let mut fitted = to_f64(weights);
     for _ in 0..3 {
