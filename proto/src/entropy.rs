@@ -11,14 +11,14 @@
 //! 2. The length is the sum of `-log2 p` of the decisions plus at most two bytes (a symbol's
 //!    probability may be rounded by one part in 512).
 //! 3. A decoder reads any bytes without panicking. Past the end it reads zeros, and
-//!    [`RangeDecoder::is_overrun`] says so once these zeros have decided something: a valid stream
-//!    never comes to that.
+//!    [`RangeDecoder::is_overrun`] is true once these zeros have decided something, which a valid
+//!    stream never does.
 //! 4. Integers only, so that all machines agree.
 //!
 //! The state is an interval of 32 bits, at least 2^24 wide before each decision; a carry runs back
 //! through the bytes that were already written. The stream ends as early as zeros behind it allow.
-//! Cost: about 2 ns a decision, and nothing is allocated but the output. PoseSource: G. N. N.
-//! Martin, "Range encoding: an algorithm for removing redundancy from a digitised message", 1979.
+//! Cost: about 2 ns a decision, and nothing is allocated but the output. Source: G. N. N. Martin,
+//! "Range encoding: an algorithm for removing redundancy from a digitised message", 1979.
 
 mod decoder;
 mod encoder;

@@ -215,7 +215,7 @@ impl PoseFormat {
     }
 
     /// The length of a pose as a component in bits, at most.
-    pub const fn most_bits(&self) -> usize {
+    pub const fn max_bits(&self) -> usize {
         3 * 40 + self.turn.bits() as usize + 25 + 1 + if self.motion.is_some() { 6 * 25 } else { 0 }
     }
 

@@ -12,9 +12,9 @@
 //!   begins. The weights are in `trained::symbol_weights`;
 //! - `raw n` is n bits, 0 to 15, that weigh the same: value v takes 2^(15-n) from v 2^(15-n) on;
 //! - `number` is a whole number: the length of its magnitude in bits, one of 32 (0 to 31) by
-//!   weights: 4000 >> (length / 3) by default; if that is not 0, its sign, raw 1 (1
-//!   is below zero), and the bits below the highest one, raw: first those above the lowest 15, if
-//!   there are any, then the lowest 15 or fewer.
+//!   weights: 4000 >> (length / 3) by default; if that is not 0, its sign, raw 1 (1 is below zero),
+//!   and the bits below the highest one, raw: first those above the lowest 15, if there are any,
+//!   then the lowest 15 or fewer.
 //!
 //! # Without a baseline
 //! x and y, numbers by the weights `COORDINATES`; z, a number; the turn, raw, as many bits as the

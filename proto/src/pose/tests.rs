@@ -118,7 +118,7 @@ fn a_pose_as_a_component_is_read_as_it_was_written() {
                 .expect("a measure refuses nothing");
             assert_eq!(format.wire(&mut read, &mut Reader::new(&bytes)), Ok(()));
             assert_eq!(read, pose);
-            assert!(measure.bits() <= format.most_bits(), "{format:?}, {pose:?}");
+            assert!(measure.bits() <= format.max_bits(), "{format:?}, {pose:?}");
         }
     }
 }

@@ -36,7 +36,7 @@ pub(in crate::pose) trait DecisionCoder {
     const TRAINS: bool = false;
 
     /// Writes `bit`, or ignores it and reads; it is true with a probability of `probability` /
-    /// 65536.
+    /// 65,536.
     fn bit(&mut self, bit: bool, probability: u16) -> bool;
 
     /// Writes a number below `count`, or ignores it and reads. `below` gives how many of [`TOTAL`]

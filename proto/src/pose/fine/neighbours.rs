@@ -8,7 +8,8 @@ use super::vector::{Vector, dot, floor, scale, sub};
 
 /// Edge of a typical object: 40 cm.
 const EDGE: f32 = 0.4 * super::UNITS_PER_METRE;
-/// CodedNeighbours within about one and a half edges are also counted by themselves.
+/// Squared distance, in edges, of neighbours that also have a mean of their own: about one and a
+/// half edges.
 const CLOSE: f32 = 2.2;
 /// Cells along an edge of the map of coded objects; the map repeats beyond.
 const CELLS: usize = 64;

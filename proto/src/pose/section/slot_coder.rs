@@ -21,7 +21,7 @@ const MIN_PROBABILITY: u16 = 2_048;
 pub(super) struct SlotCoder {
     /// The slot behind the last one; above the largest slot at the end.
     next: u32,
-    /// That it follows, of 65,536.
+    /// The probability that it follows, in 1/65,536.
     probability: u16,
     /// Mode of the last pose.
     mode: BaselineMode,

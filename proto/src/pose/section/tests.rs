@@ -280,7 +280,7 @@ impl BaselineSource for BTreeMap<u16, ReceiverObject> {
     }
 }
 
-/// An object as the sender knows it: which datagram is the newest acknowledged one that object it,
+/// An object as the sender knows it: which datagram is the newest acknowledged one with its pose,
 /// and which the newest of all.
 struct SentObject {
     tenant: u32,
@@ -291,7 +291,7 @@ struct SentObject {
     leaving: bool,
 }
 
-/// What travels: who comes, who goes, and the poses.
+/// The contents of a datagram: objects that enter, objects that leave, and poses.
 #[derive(Clone)]
 struct Datagram {
     number: u64,
@@ -310,7 +310,7 @@ struct Exchange {
     sender: BTreeMap<u16, SentObject>,
     tenants: u32,
     acked: BTreeSet<u64>,
-    /// What was lost track of is no baseline any more.
+    /// Datagrams before this number are no baselines any more.
     floor: u64,
     sent: Vec<Datagram>,
     under_way: Vec<Datagram>,
@@ -452,7 +452,7 @@ impl Exchange {
         self.number += 1;
     }
 
-    /// Which of those that the receiver follows for sure are object in a datagram: some, by chance.
+    /// Which of the objects that the receiver certainly follows are in a datagram: some, at random.
     fn chosen(&self, number: u64) -> Vec<u16> {
         let mut rng = fastrand::Rng::with_seed(number);
         let known = self
@@ -622,7 +622,7 @@ impl Exchange {
         }
     }
 
-    /// What the receiver has goes back, unless it is lost.
+    /// Acknowledges what the receiver has, unless that is lost.
     fn acknowledge(&mut self) {
         if self.rng.f64() < self.loss || self.rng.bool() {
             return;
@@ -670,8 +670,8 @@ impl Exchange {
     }
 }
 
-/// A slot's kind of object stays the same, so that whoever was object late of a new tenant can read
-/// of the old.
+/// A slot's kind of object stays the same, so that a receiver that learns late of a new tenant can
+/// read poses of the old one.
 fn format_of(slot: u16) -> PoseFormat {
     let turn = [
         Turning::Yaw { bits: 8 },

@@ -11,7 +11,7 @@ use crate::pose::trained::symbol_weights;
 pub(crate) const TOTAL_BITS: u32 = 15;
 /// All symbols' parts add up to this.
 pub(crate) const TOTAL: u32 = 1 << TOTAL_BITS;
-/// SymbolCoder of a pose, at most.
+/// Symbols of a pose, at most.
 pub(crate) const MAX_SYMBOLS: usize = 36;
 
 /// The symbols of a pose relative to a baseline, ready to be written any number of times.
