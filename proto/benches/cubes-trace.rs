@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ambit_proto::pose::Pose;
-use ambit_proto::pose::trained::{ACK_LAG_FRAMES, KnownFrames, Recording};
+use ambit_proto::pose::trained::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 use anyhow::{Context, ensure};
 
 use packet::Buffers;
@@ -77,7 +77,7 @@ fn run(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Codes all frames, decodes them again and compares.
-fn code(trace: &Recording) -> anyhow::Result<Report> {
+fn code(trace: &PoseRecording) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let (mut sender, mut receiver) = (Buffers::default(), Buffers::default());
     // Both ends start with the first frames.

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use ambit_proto::pose::trained::Recording;
+use ambit_proto::pose::trained::PoseRecording;
 use ambit_proto::pose::{Pose, PoseFormat, Turning};
 use anyhow::{Context, bail, ensure};
 
@@ -45,7 +45,7 @@ pub(crate) fn find(file: &str) -> PathBuf {
 }
 
 /// Reads a recording: raw, or compressed if its name ends in `.xz`.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Recording> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<PoseRecording> {
     let context = || format!("cannot read the recording {}", path.display());
     let file = BufReader::new(File::open(path).with_context(context)?);
     let mut bytes = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Recording> {
     parse(&bytes).with_context(context)
 }
 
-fn parse(bytes: &[u8]) -> anyhow::Result<Recording> {
+fn parse(bytes: &[u8]) -> anyhow::Result<PoseRecording> {
     ensure!(
         !bytes.is_empty() && bytes.len().is_multiple_of(FRAME_BYTES),
         "{} bytes are not a whole number of frames of {FRAME_BYTES} bytes",
@@ -76,7 +76,7 @@ fn parse(bytes: &[u8]) -> anyhow::Result<Recording> {
             parse_pose(cube)
                 .with_context(|| format!("frame {}, cube {}", index / CUBES, index % CUBES))
         });
-    Ok(Recording {
+    Ok(PoseRecording {
         format: FORMAT,
         frame_us: FRAME_US,
         // The player's cube has edges of 1.5 m, the others of 0.4 m.

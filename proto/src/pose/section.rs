@@ -250,7 +250,7 @@ impl<'o> SectionWriter<'o> {
         match mode {
             BaselineMode::Window => encoder.write_object(&known, Some(pose)),
             BaselineMode::Old | BaselineMode::Absolute => {
-                encoder.write_unacknowledged(&known, pose)
+                encoder.write_unacknowledged(&known, pose);
             }
         }
     }

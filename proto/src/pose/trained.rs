@@ -1,6 +1,6 @@
 //! The constants of the pose coder, and the programs that make them.
 //!
-//! - [`symbol_weights`]: symbol probabilities of both levels' sections, chosen by hand.
+//! - `symbol_weights`: symbol probabilities of both levels' sections, chosen by hand.
 //! - [`WalkerTables`]: the shared level's distributions for objects with a heading, computed from a
 //!   simulated walk.
 //! - [`FineWeights`]: the fine level's regression weights and probabilities, fitted to a recording.
@@ -18,7 +18,7 @@ pub(super) mod train_walker;
 pub mod walker;
 
 pub use self::fine::FineWeights;
-pub use self::recording::{ACK_LAG_FRAMES, KnownFrames, Recording};
+pub use self::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 pub use self::walker::WalkerTables;
 
 use std::path::Path;

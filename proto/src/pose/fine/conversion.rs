@@ -1,6 +1,6 @@
 //! From a format's whole numbers to the units of the fine level, and back.
 
-use super::reference::Placement;
+use super::reference::FloatPose;
 use super::vector::{Quaternion, Vector, unit};
 use super::{AgedPose, KnownObject, UNITS_PER_METRE};
 use crate::pose::{Pose, PoseFormat, Turning, sine};
@@ -11,8 +11,8 @@ pub(super) fn units_per_step(format: PoseFormat) -> f32 {
 }
 
 /// Position and orientation, relative to `origin`.
-pub(super) fn placement(format: PoseFormat, origin: [i32; 3], pose: &Pose) -> Placement {
-    Placement {
+pub(super) fn float_pose(format: PoseFormat, origin: [i32; 3], pose: &Pose) -> FloatPose {
+    FloatPose {
         at: position(format, origin, pose),
         turn: quaternion(format, pose),
     }

@@ -4,7 +4,7 @@
 //! spans of time come out, by itself and relative to the reference. Each is scaled to the time
 //! since the newest acknowledged pose: where the object would be now if it went on like this.
 
-use super::reference::{Placement, ReferenceObject};
+use super::reference::{FloatPose, ReferenceObject};
 use super::vector::{Vector, add, length, scale, sub, support, turn_between};
 use super::{AgedPose, KnownObject, TURN_UNITS, UNITS_PER_METRE, conversion};
 use crate::pose::Turning;
@@ -24,7 +24,7 @@ pub(super) struct Movement {
 }
 
 impl Movement {
-    fn between(from: Placement, to: Placement, by: f32) -> Self {
+    fn between(from: FloatPose, to: FloatPose, by: f32) -> Self {
         Self {
             displacement: scale(sub(to.at, from.at), by),
             turn: scale(turn_between(from.turn, to.turn), by * TURN_UNITS),
@@ -36,7 +36,7 @@ impl Movement {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MovementHistory {
     /// Its newest acknowledged pose.
-    pub(super) baseline: Placement,
+    pub(super) baseline: FloatPose,
     /// Its movement over each span.
     pub(super) own: [Movement; 4],
     /// Its movement relative to the reference over each span, as seen from the reference now.
@@ -86,8 +86,9 @@ impl MovementHistory {
     ) -> Self {
         let newest = &known.history[0];
         let picks = pick_spans(known.history);
-        let placement = |aged: &AgedPose| conversion::placement(known.format, origin, &aged.pose);
-        let baseline = placement(newest);
+        let to_float_pose =
+            |aged: &AgedPose| conversion::float_pose(known.format, origin, &aged.pose);
+        let baseline = to_float_pose(newest);
         let carried = reference.carry(newest.age_us, baseline);
         let half_edge = known.half_edge_m * UNITS_PER_METRE;
         let support_now = support(baseline.turn);
@@ -109,7 +110,7 @@ impl MovementHistory {
         };
         for (span, pick) in picks.into_iter().enumerate().filter(|(_, pick)| *pick > 0) {
             let aged = &known.history[pick];
-            let there = placement(aged);
+            let there = to_float_pose(aged);
             let by = newest.age_us as f32 / (aged.age_us - newest.age_us).max(1) as f32;
             movement.own[span] = Movement::between(there, baseline, by);
             if let (Some(carried), Some(there)) = (carried, reference.carry(aged.age_us, there)) {

@@ -51,9 +51,9 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         self.state.origin = newest.pose.at;
         let pose = self.code_candidate(known, pose, true)?;
         let (format, origin) = (known.format, self.state.origin);
-        let now = conversion::placement(format, origin, &pose.unwrap_or(newest.pose));
+        let now = conversion::float_pose(format, origin, &pose.unwrap_or(newest.pose));
         self.state.reference.set(now, known.history, |aged| {
-            conversion::placement(format, origin, &aged.pose)
+            conversion::float_pose(format, origin, &aged.pose)
         });
         Ok(pose)
     }
@@ -130,7 +130,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
         } else {
             movement
         };
-        self.code_placement(known, &movement, &mut pose)?;
+        self.code_position_and_turn(known, &movement, &mut pose)?;
         self.code_velocities(known, &mut pose)?;
         self.check_complete(pose).map(Some)
     }
@@ -194,7 +194,7 @@ impl<'s, C: DecisionCoder> FineSectionCoder<'s, C> {
 
     /// Position and turn. The turn of a supported object comes first: it predicts how the object
     /// has rolled and how high its centre is.
-    fn code_placement(
+    fn code_position_and_turn(
         &mut self,
         known: &KnownObject<'_>,
         movement: &MovementHistory,

@@ -204,8 +204,9 @@ impl World {
             let known = self.known(body, &history);
             if history.is_empty() {
                 encoder.stream().bit(pose.is_some(), EVEN);
-                pose.iter()
-                    .for_each(|pose| encoder.write_unacknowledged(&known, pose));
+                if let Some(pose) = pose {
+                    encoder.write_unacknowledged(&known, pose);
+                }
             } else if body == 0 {
                 encoder.write_reference(&known, pose);
             } else {

@@ -20,8 +20,8 @@
 //! `Spread`: for symbols low ..= high, by a row of a table, a floor and a reserve. parts = 2^15 -
 //! floor (high - low) - reserve; symbol i begins at floor (i - low) + ((parts B(edge of i)) >> 15),
 //! the lowest one at 0. B(e) is 2^14 + D(e), or 2^14 - D(-e) if e is below zero; D is linear
-//! between the entries of the row, which are 16 apart: with i = e >> 4, D = row(i) + (((row(i + 1)
-//! - row(i)) (e & 15)) >> 4), and 2^14 from the last entry on.
+//! between the entries of the row, which are 16 apart: with i = e >> 4, D = row(i) +
+//! (((row(i + 1) - row(i)) (e & 15)) >> 4), and 2^14 from the last entry on.
 //!
 //! # Where an object is expected
 //! It moves at the new speed (at none if the baseline has none), and turns evenly from the
@@ -40,17 +40,17 @@
 //!   known = 256 across / (across + 2 R).
 //! - faster = |new speed - baseline's| 128 age / 1000; common = R + faster^2.
 //! - deviation of the first = root of common + across. It is coded relative to its mean.
-//! - deviation of the second = root of common + ((square `along`(row n)) >> 16) + ((((known ratio)
-//!   >> 8) ratio 2 R) >> 16). It is coded relative to its mean + ((off slope) >> 8), where off =
-//!   256 first - first's mean, within 2^32, and slope = (known ratio) >> 8, below zero if ahead x
-//!   and ahead y are both below zero or both not.
+//! - deviation of the second = root of common + ((square `along`(row n)) >> 16) +
+//!   ((((known ratio) >> 8) ratio 2 R) >> 16). It is coded relative to its mean +
+//!   ((off slope) >> 8), where off = 256 first - first's mean, within 2^32, and slope =
+//!   (known ratio) >> 8, below zero if ahead x and ahead y are both below zero or both not.
 //!
-//! A coordinate, by its mean, its deviation and row n of `first` or `second`: centre = (mean + 128)
-//! >> 8; s = 0, or the length in bits of deviation >> 11; half = (1 << s) >> 1. It is one of 97
-//! buckets of 2^s units, -48 ..= 48, or 49, which means none of them: `spread` by the
+//! A coordinate, by its mean, its deviation and row n of `first` or `second`: centre =
+//! (mean + 128) >> 8; s = 0, or the length in bits of deviation >> 11; half = (1 << s) >> 1. It is
+//! one of 97 buckets of 2^s units, -48 ..= 48, or 49, which means none of them: `spread` by the
 //! row, floor 2, reserve 16, with the edge of bucket b at ((256 (centre + (b << s) - half) - 128 -
-//! mean) (2^23 / deviation)) >> 16. Then how far it lies above the bucket's lowest, centre + (b <<
-//! s) - half, raw s; for 49 what it lies above the centre, a number.
+//! mean) (2^23 / deviation)) >> 16. Then how far it lies above the bucket's lowest, centre +
+//! (b << s) - half, raw s; for 49 what it lies above the centre, a number.
 
 use super::symbol_coder::{SymbolCoder, TOTAL};
 use super::{check_at, wire_speed, wire_step};

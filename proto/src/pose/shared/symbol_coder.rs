@@ -188,9 +188,9 @@ impl SymbolCoder for RangeDecoder<'_> {
         while first < last {
             let middle = first + (last - first + 1) / 2;
             if start(middle) <= slot {
-                first = middle
+                first = middle;
             } else {
-                last = middle - 1
+                last = middle - 1;
             }
         }
         let begin = if first == low { 0 } else { start(first) };

@@ -5,7 +5,7 @@
 //! its own weights. The rest are the shapes of the distributions and the probabilities of decisions
 //! by context. `train_fine` fits all of it to a recording.
 //!
-//! Units: weights in 1/[`WEIGHT_ONE`]; probabilities and shapes in 1/65,536.
+//! Units: weights in 1/2,048; probabilities and shapes in 1/65,536.
 
 mod numbers;
 

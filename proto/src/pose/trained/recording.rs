@@ -25,7 +25,7 @@ const AGES: [usize; HISTORY] = [
 /// The poses of a fixed set of objects, frame by frame. Object 0 is the reference: the one that the
 /// player steers.
 #[derive(Debug)]
-pub struct Recording {
+pub struct PoseRecording {
     /// Of all objects.
     pub format: PoseFormat,
     /// Time between frames.
@@ -36,7 +36,7 @@ pub struct Recording {
     pub poses: Vec<Pose>,
 }
 
-impl Recording {
+impl PoseRecording {
     /// Objects in a frame.
     pub fn objects(&self) -> usize {
         self.half_edges_m.len()
@@ -56,7 +56,7 @@ impl Recording {
 /// The acknowledged frames when another one is coded, the newest first.
 #[derive(Clone, Debug)]
 pub struct KnownFrames<'f> {
-    recording: &'f Recording,
+    recording: &'f PoseRecording,
     frames: [&'f [Pose]; HISTORY],
     ages: [usize; HISTORY],
     count: usize,
@@ -66,7 +66,7 @@ impl<'f> KnownFrames<'f> {
     /// What is known when frame `number` is coded, which is at least [`ACK_LAG_FRAMES`]. Frames
     /// come from `frame`, so that a decoder can use those that it has decoded.
     pub fn of(
-        recording: &'f Recording,
+        recording: &'f PoseRecording,
         number: usize,
         frame: impl Fn(usize) -> &'f [Pose],
     ) -> Self {
@@ -76,7 +76,7 @@ impl<'f> KnownFrames<'f> {
     /// The same if only frames of these ages were acknowledged: one to five, none below
     /// [`ACK_LAG_FRAMES`].
     pub(super) fn with_ages(
-        recording: &'f Recording,
+        recording: &'f PoseRecording,
         ages: &[usize],
         number: usize,
         frame: impl Fn(usize) -> &'f [Pose],

@@ -17,7 +17,7 @@ pub(super) fn module(name: &str, arguments: &str, fields: &[(&str, &dyn Debug)])
          pub(super) const NUMBERS: {name} = {name} {{\n"
     );
     for (field, numbers) in fields {
-        out += &format!("{INDENT}{field}: ");
+        out.extend([INDENT, field, ": "]);
         push_array(&mut out, &format!("{numbers:?}"), 1);
     }
     out + "};\n"

@@ -10,7 +10,7 @@ mod fit;
 
 use self::fit::fit;
 use super::fine::{FINE_WEIGHTS, FineWeights, SPREADS};
-use super::recording::{ACK_LAG_FRAMES, KnownFrames, Recording};
+use super::recording::{ACK_LAG_FRAMES, KnownFrames, PoseRecording};
 use super::{Trained, source};
 use crate::pose::Pose;
 use crate::pose::fine::decision_coder::{
@@ -28,7 +28,7 @@ const SPARSE_EVERY: usize = 24;
 const SPARSE: [&[usize]; 5] = [&[6], &[6, 9, 12, 15, 18], &[9, 13, 14, 20], &[6, 12], &[18]];
 
 impl Trained for FineWeights {
-    type Examples = Recording;
+    type Examples = PoseRecording;
 
     const FILE: &'static str = "src/pose/trained/fine/numbers.rs";
 
@@ -36,7 +36,7 @@ impl Trained for FineWeights {
         &FINE_WEIGHTS
     }
 
-    fn train(recording: &Recording, progress: &mut dyn FnMut(&str)) -> Self {
+    fn train(recording: &PoseRecording, progress: &mut dyn FnMut(&str)) -> Self {
         progress("half of the frames, to see what the weights are worth on the other half:");
         train(
             recording,
@@ -67,7 +67,7 @@ impl Trained for FineWeights {
 }
 
 fn train(
-    recording: &Recording,
+    recording: &PoseRecording,
     is_used: impl Fn(usize) -> bool,
     progress: &mut dyn FnMut(&str),
 ) -> FineWeights {
@@ -177,7 +177,7 @@ impl DecisionCoder for &mut Samples {
 
 /// Codes all frames; returns samples and kbit/s of the frames used, and of the others.
 fn code(
-    recording: &Recording,
+    recording: &PoseRecording,
     weights: &FineWeights,
     is_used: &impl Fn(usize) -> bool,
 ) -> (Samples, [f64; 2]) {

@@ -51,7 +51,7 @@ impl<C: DecisionCoder> FineSectionCoder<'_, C> {
             flag: self.coder.bit(pose.flag, EVEN),
             ..*pose
         };
-        self.code_placement(&known, &movement, &mut pose)?;
+        self.code_position_and_turn(&known, &movement, &mut pose)?;
         self.code_velocities(&known, &mut pose)?;
         self.coder.category(BitCategory::Unacknowledged);
         self.check_complete(pose)

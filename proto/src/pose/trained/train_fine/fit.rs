@@ -25,15 +25,15 @@ pub(super) fn fit(samples: &Samples, before: &FineWeights) -> FineWeights {
         let cell = std::cell::RefCell::new(&mut weights);
         for table in 0..2 {
             of(&samples.middles[table], &|samples| {
-                fit_middle(samples, &mut cell.borrow_mut().position[table][class])
+                fit_middle(samples, &mut cell.borrow_mut().position[table][class]);
             });
         }
         of(&samples.middles[2], &|samples| {
-            fit_middle(samples, &mut cell.borrow_mut().turn[class])
+            fit_middle(samples, &mut cell.borrow_mut().turn[class]);
         });
         for part in 0..SPREADS {
             of(&samples.spreads[part], &|samples| {
-                fit_spread(samples, &mut cell.borrow_mut().spread[part][class])
+                fit_spread(samples, &mut cell.borrow_mut().spread[part][class]);
             });
         }
     }
