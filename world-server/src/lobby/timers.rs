@@ -1,8 +1,8 @@
-//! What is due when: one table for the whole lobby.
+//! The timers of the whole lobby in one table.
 //!
-//! A [`Timer`] is set to a time and comes out of [`Timers::poll_due`] once the time has come, in
-//! order of time, then of the timers themselves. Each timer is set at most once; setting it again
-//! moves it. Cost: logarithmic in the timers that are set.
+//! A [`Timer`] is set to a time and is returned by [`LobbyTimers::poll_due`] once the time has
+//! come, in order of time, then of the timers themselves. Each timer is set at most once; setting
+//! it again moves it. Cost: logarithmic in the number of set timers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,30 +11,30 @@ use ambit_proto::time::LocalTime;
 
 use super::output::{ConnId, HostId};
 
-/// What happens at a time.
+/// What has to be done at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// The connection has to have said hello.
+    /// The time limit for the connection's hello.
     Hello(ConnId),
-    /// The connection may have been silent for too long.
+    /// The connection may have been idle for too long.
     Idle(ConnId),
-    /// The player has to be back.
+    /// The player's grace period ends.
     Grace(PlayerId),
-    /// The host has to have opened the room.
+    /// The time limit for the host to open the room.
     Opening(RoomId),
-    /// The room was at its host for long enough not to be what kills hosts.
+    /// The suspect room has run long enough to be cleared.
     Trial(RoomId),
-    /// The room's members are told who is in it.
+    /// Changes of the room's members are published.
     Roster(RoomId),
-    /// The host has to have said something.
+    /// The host may have been silent for too long.
     HostSilence(HostId),
-    /// Those who watch the list of rooms are told what has changed.
+    /// Changes of the list of rooms are published.
     ListingFeed,
-    /// Children that are too many end.
+    /// Surplus children are ended.
     EndIdleChildren,
 }
 
-/// The table.
+/// The table; see the module.
 #[derive(Debug, Default)]
 pub(super) struct LobbyTimers {
     due: BTreeSet<(LocalTime, Timer)>,
@@ -62,7 +62,7 @@ impl LobbyTimers {
         }
     }
 
-    /// The next timer whose time has come, and when that was; it is no longer set.
+    /// Removes and returns the next timer that is due, and the time to which it was set.
     pub(super) fn poll_due(&mut self, now: LocalTime) -> Option<(LocalTime, Timer)> {
         let (at, timer) = self.due.first().copied()?;
         if at > now {

@@ -1,4 +1,4 @@
-//! Sections in all orders, for slots whose tenants come and go.
+//! Sections in any order, for slots whose objects come and go.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,13 +25,13 @@ fn poses_take_effect_after_the_local_lag_and_are_events_if_watched() {
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.shown, section.late), (1, 1, 0));
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
     for (t, x) in [(150, 5.0), (200, 5.5), (250, 6.0), (999, 6.0)] {
         assert_eq!(scene.x(1, t), Some(x), "at {t}");
     }
     scene.replica.watch(true);
     scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
-    assert_eq!(scene.told(), ["update 1 to 7 at 300"]);
+    assert_eq!(scene.emitted(), ["update 1 to 7 at 300"]);
 }
 
 #[test]
@@ -62,11 +62,11 @@ fn a_pose_before_the_enter_is_part_of_the_enter() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.now = 60;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.emitted(), [""; 0]);
     let section = scene.section(2, None, &[(1, WALKER, BaselineMode::Absolute, 6.0)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     scene.now = 200;
-    assert_eq!(scene.told(), ["enter 1 at 6"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 6"]);
 }
 
 #[test]
@@ -76,20 +76,20 @@ fn a_late_section_after_a_leave_revives_nothing() {
     scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     scene.leave(5, alias(1, 0));
     scene.now = 400;
-    assert_eq!(scene.told(), ["enter 1 at 5", "leave 1"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5", "leave 1"]);
     let section = scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.applied, section.stale, &section.acked_set),
         (0, 1, &Ok(Some(acked(3))))
     );
-    // Nobody may speak of it behind its end.
+    // No datagram may refer to it after its end.
     let section = scene.section(6, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.stale, section.acked_set),
         (0, Err(SectionError::MissingBaseline { slot: 1 }))
     );
     assert_eq!(
-        (scene.told(), scene.replica.visible_objects().count()),
+        (scene.emitted(), scene.replica.visible_objects().count()),
         (Vec::new(), 0)
     );
 }
@@ -114,7 +114,7 @@ fn a_late_section_does_not_move_the_next_object_of_its_slot() {
             (1, 1, true)
         );
         assert_eq!((scene.x(3, 900), scene.x(2, 900)), (Some(50.0), Some(21.0)));
-        // The same bytes again, against the pose that came late.
+        // The same bytes again, against the pose that arrived late.
         let section = scene.section(5, Some(acked(4)), &[(1, WALKER, BaselineMode::Window, 8.0)]);
         assert_eq!(
             (section.applied, section.stale, section.acked_set.is_ok()),
@@ -132,7 +132,7 @@ fn a_pose_without_its_baseline_ends_the_section_but_not_earlier_poses() {
     scene.now = 200;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.enter(2, alias(2, 0), WALKER, 20.0);
-    // The base that is claimed for slot 2 never came.
+    // The claimed baseline of slot 2 never arrived.
     scene.claim(3, 2, 21.0);
     let two = [
         (1, WALKER, BaselineMode::Absolute, 6.0),
@@ -153,10 +153,10 @@ fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
     scene.enter(1, alias(2, 0), WALKER, 20.0);
     scene.claim(2, 1, 6.0);
     scene.replica.note_unreadable_poses(2);
-    // The host believes that datagram 2 is known here; datagram 1 is, and would do as a base.
+    // The host takes datagram 2 as known; datagram 1 is known, and would serve as a baseline.
     let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
-    // So it goes on until the host counts neither among the known ones.
+    // This continues until the host counts neither as known.
     let section = scene.section(
         6,
         Some(acked(4)),
@@ -194,7 +194,7 @@ fn a_repeated_enter_is_no_update() {
     scene.replica.watch(true);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.enter(2, alias(1, 0), WALKER, 5.0);
-    assert_eq!(scene.told(), ["enter 1 at 5"]);
+    assert_eq!(scene.emitted(), ["enter 1 at 5"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn random_sections_move_nothing_that_is_not_there() {
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     for number in 2..2_000 {
         let bytes: Vec<u8> = (0..rng.usize(1..40)).map(|_| rng.u8(..)).collect();
-        let section = scene.replica.apply_poses(scene.arrival(number), &bytes);
+        let section = scene.replica.apply_poses(scene.datagram(number), &bytes);
         assert!(section.applied <= 1 && section.stale == 0);
     }
     assert_eq!(scene.replica.visible_objects().count(), 1);
@@ -217,7 +217,7 @@ fn a_light_replica_claims_to_know_no_pose() {
     let section = scene.section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.acked_set), (0, Ok(None)));
     assert_eq!(
-        (scene.told(), scene.x(1, 300)),
+        (scene.emitted(), scene.x(1, 300)),
         (vec!["enter 1 at 5".to_owned()], None)
     );
     let seen = scene.replica.get(1).expect("in sight");
@@ -232,7 +232,7 @@ fn a_light_replica_claims_to_know_no_pose() {
 fn a_pose_can_be_read_in_each_way() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.told();
+    scene.emitted();
     let seen = scene.replica.get(1).expect("in sight");
     let facing = seen.facing(at(300)).expect("a yaw");
     assert_eq!((facing, seen.yaw(at(300))), (Facing::Yaw(0.0), Some(0.0)));
@@ -275,12 +275,12 @@ fn a_wrong_extrapolation_is_smoothed_away() {
     assert_eq!((drawn(3_000).position.x, drawn(3_000).at_rest), (5.5, true));
 }
 
-/// A replica, and a server that remembers what it has said.
+/// A replica, and a server that remembers what it has sent.
 struct Scene {
     replica: Replica<()>,
     now: u64,
-    /// Number, slot and pose of all that was said.
-    said: Vec<(u64, u16, Pose)>,
+    /// Number, slot and pose of everything that was sent.
+    sent: Vec<(u64, u16, Pose)>,
 }
 
 impl Scene {
@@ -289,11 +289,11 @@ impl Scene {
         Scene {
             replica,
             now: 150,
-            said: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
-    fn arrival(&self, number: u64) -> ReceivedDatagram {
+    fn datagram(&self, number: u64) -> ReceivedDatagram {
         ReceivedDatagram {
             number,
             stamp: at(number * TICK_MS),
@@ -303,7 +303,7 @@ impl Scene {
 
     fn enter(&mut self, number: u64, alias: Alias, kind: u8, x: f32) {
         let pose = self.pose(kind, x);
-        self.said.push((number, alias.slot, pose));
+        self.sent.push((number, alias.slot, pose));
         let components = vec![(0, Component::Pose(pose))];
         let enter = Record::ObjectEntered {
             alias,
@@ -312,7 +312,7 @@ impl Scene {
             own: false,
             components,
         };
-        self.replica.apply(self.arrival(number), &enter);
+        self.replica.apply(self.datagram(number), &enter);
         self.replica.advance(at(self.now), &mut ());
     }
 
@@ -321,13 +321,13 @@ impl Scene {
             alias,
             at: at(number * TICK_MS) + LAG,
         };
-        self.replica.apply(self.arrival(number), &leave);
+        self.replica.apply(self.datagram(number), &leave);
     }
 
-    /// The server believes that this datagram came.
+    /// The server takes this datagram as received.
     fn claim(&mut self, number: u64, slot: u16, x: f32) {
         let pose = self.pose(WALKER, x);
-        self.said.push((number, slot, pose));
+        self.sent.push((number, slot, pose));
     }
 
     fn section(
@@ -349,10 +349,10 @@ impl Scene {
             let pose = self.pose(kind, x);
             let known = |number: u64| acked.is_some_and(|acked| acked.contains(number));
             let base = self
-                .said
+                .sent
                 .iter()
-                .filter(|said| said.1 == slot && known(said.0))
-                .max_by_key(|said| said.0);
+                .filter(|sent| sent.1 == slot && known(sent.0))
+                .max_by_key(|sent| sent.0);
             let base = base
                 .filter(|_| mode == BaselineMode::Window)
                 .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
@@ -362,11 +362,11 @@ impl Scene {
                 .expect("a kind with poses");
             let base = base.as_ref().map(|(stamp, pose)| (*stamp, pose));
             writer.write_shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
-            self.said.push((number, slot, pose));
+            self.sent.push((number, slot, pose));
         }
         writer.finish();
-        let section = self.replica.apply_poses(self.arrival(number), &bytes);
-        self.replica.finish_datagram(self.arrival(number));
+        let section = self.replica.apply_poses(self.datagram(number), &bytes);
+        self.replica.finish_datagram(self.datagram(number));
         section
     }
 
@@ -385,30 +385,31 @@ impl Scene {
             .map(|position| position.x)
     }
 
-    fn told(&mut self) -> Vec<String> {
+    fn emitted(&mut self) -> Vec<String> {
         self.replica.advance(at(self.now), &mut ());
-        let told = std::iter::from_fn(|| self.replica.poll_event());
-        told.map(|event| match event {
-            ViewEvent::ObjectEntered(enter) => {
-                format!("enter {} at {}", enter.id, enter.position.x)
-            }
-            ViewEvent::Leave { id, .. } => format!("leave {id}"),
-            ViewEvent::ObjectUpdated(update) => {
-                match update.components.first().map(|component| &component.value) {
-                    Some(ComponentValue::Pose { position, .. }) => {
-                        format!(
-                            "update {} to {} at {}",
-                            update.id,
-                            position.x,
-                            update.at.millis()
-                        )
-                    }
-                    other => panic!("no pose but {other:?}"),
+        let emitted = std::iter::from_fn(|| self.replica.poll_event());
+        emitted
+            .map(|event| match event {
+                ViewEvent::ObjectEntered(enter) => {
+                    format!("enter {} at {}", enter.id, enter.position.x)
                 }
-            }
-            other => panic!("{other:?}"),
-        })
-        .collect()
+                ViewEvent::Leave { id, .. } => format!("leave {id}"),
+                ViewEvent::ObjectUpdated(update) => {
+                    match update.components.first().map(|component| &component.value) {
+                        Some(ComponentValue::Pose { position, .. }) => {
+                            format!(
+                                "update {} to {} at {}",
+                                update.id,
+                                position.x,
+                                update.at.millis()
+                            )
+                        }
+                        other => panic!("no pose but {other:?}"),
+                    }
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect()
     }
 }
 

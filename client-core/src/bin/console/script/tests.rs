@@ -1,7 +1,5 @@
-//! The interpreter, driven by hand.
-
-//! Scenes with a script: lines and events go in, in time that passes on demand, and what is to be
-//! done is compared.
+//! Tests of the script: lines and events go in, in time that advances on demand, and the steps are
+//! compared.
 
 use ambit_client_core::client::event::{Failure, GameStarted, MapExtent, ObjectEntered, Welcome};
 use ambit_client_core::client::model::{ChatChannel, ChatMessage};
@@ -255,7 +253,7 @@ fn talk_goes_to_the_room_or_outside_of_one_to_the_lobby() {
 }
 
 #[test]
-fn what_was_said_is_heard_before_the_next_line() {
+fn the_next_line_waits_for_the_chat_message() {
     let chat = |from| {
         let (channel, from_name, text) = (ChatChannel::Lobby, String::new(), String::new());
         ViewEvent::Chat(ChatMessage {
@@ -330,7 +328,7 @@ fn the_end_of_input_is_the_end_and_comes_once() {
     assert!(!scene.script.wants_line());
 }
 
-/// A script that has been welcomed, in time that passes on demand.
+/// A script after the welcome, in time that advances on demand.
 struct Scene {
     script: Script<Box<dyn FnMut() -> [u8; 16]>>,
     now: LocalTime,
@@ -395,7 +393,7 @@ impl Scene {
         steps
     }
 
-    /// Answers the last request; returns whether the answer is to be printed.
+    /// Answers the last request; returns whether the answer is printed.
     fn answer(&mut self, event: impl FnOnce(u64) -> ViewEvent) -> bool {
         self.script.handle_event(self.now, &event(self.asked))
     }
@@ -450,7 +448,7 @@ fn room(id: u64, name: &str) -> RoomListing {
 }
 
 fn started() -> ViewEvent {
-    ViewEvent::GameStarted(GameStarted {
+    ViewEvent::Started(GameStarted {
         room: RoomId(1),
         address: "127.0.0.1:7777".into(),
         is_rejoin: false,

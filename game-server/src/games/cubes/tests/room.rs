@@ -1,4 +1,4 @@
-//! In a room: connections come and go, cubes stay.
+//! The game in a room: connections come and go, cubes stay.
 
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::{Link, LinkConfig};
