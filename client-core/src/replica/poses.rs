@@ -197,7 +197,7 @@ impl<V> BaselineSource for SlotBaselines<'_, V> {
             Some(index) => self.objects.at(index)?.poses.as_ref(),
             None => self.slots.previous_poses(slot, self.number),
         };
-        history.map(|history| (history.format(), history.acked_poses()))
+        history.map(|history| (history.format(), history.history()))
     }
 }
 
@@ -210,7 +210,7 @@ fn slot_object<V>(
 ) -> Option<StoreIndex> {
     let index = slots.get(slot)?.object?;
     let history = objects.at(index)?.poses.as_ref()?;
-    history.is_of_present_tenant(number).then_some(index)
+    history.admits(number).then_some(index)
 }
 
 #[cfg(test)]
