@@ -450,7 +450,7 @@ impl<V> RunningGame<V> {
                 }
                 LinkEvent::Message(message) => self.messages.push(message),
                 LinkEvent::Acked(seq) => self.uplinks.handle_acked(seq),
-                LinkEvent::LostLeader(seq) => self.uplinks.handle_lost(seq),
+                LinkEvent::Lost(seq) => self.uplinks.handle_lost(seq),
                 LinkEvent::Block(block) => self.handle_map(now, &block, out),
                 // Clients send no blocks.
                 LinkEvent::BlockSent => {}

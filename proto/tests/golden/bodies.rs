@@ -1,7 +1,6 @@
 //! Bodies of a server's datagrams: all records, then a pose section of each level.
 //!
-//! A small world that both ends know: what is sent at a tick can be read, and written again from
-//! what was read.
+//! A small world that both ends know: every body can be read, and written again from the result.
 
 use std::time::Duration;
 
@@ -65,7 +64,7 @@ pub(super) fn reencode(_: &str, bytes: &[u8]) -> Vec<u8> {
     let schema = Schema::example_with_poses();
     let body = read_body(Reader::new(bytes), &context(&schema))
         .expect("a body")
-        .expect("there is one");
+        .expect("the datagram has a body");
     let mut poses = Vec::new();
     if !body.poses.is_empty() {
         let acked = read_section(
@@ -178,12 +177,12 @@ pub(super) fn records() -> Vec<Record> {
 }
 
 /// In slots 0 to 5: two of each kind, one with poses in the window and one with an old one; without
-/// a base in 6.
+/// a baseline in 6.
 pub(super) fn poses() -> Vec<(u16, Pose)> {
     (0..7).map(|slot| (slot, pose(slot, 0))).collect()
 }
 
-/// Where an object was so many ticks ago: it goes round in a circle.
+/// The pose of an object that many ticks ago: it moves in a circle.
 fn pose(slot: u16, ago: u64) -> Pose {
     // 5, 12 and 13 are the sides of a right triangle: no sine is needed.
     const CIRCLE: [(f32, f32); 4] = [
