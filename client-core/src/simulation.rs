@@ -659,7 +659,7 @@ fn metres_between(a: &Pose, b: &Pose) -> f32 {
 
 /// The pose on the curve between two poses, with an interpolated velocity.
 fn interpolate(reported: &Pose, since: u64, next: &Pose, due: u64, frame: u64) -> Pose {
-    let at = pose::between(
+    let at = pose::interpolate(
         &POSE_FORMAT,
         (frame_time(since), reported),
         (frame_time(due), next),

@@ -146,12 +146,12 @@
 //! For an object of a kind with poses, once its `Enter` has been acknowledged, the server sends the
 //! poses of ticks: the newest only, each at most once a tick. A pose is valid from the datagram's
 //! horizon on, as is the one in an `Enter`. Between two of them a client interpolates
-//! ([`crate::pose::between`]), and after the newest it extrapolates for a while
-//! ([`crate::pose::estimate`]); where a server knows that this is near enough, it sends nothing.
+//! ([`crate::pose::interpolate`]), and after the newest it extrapolates for a while
+//! ([`crate::pose::extrapolate`]); where a server knows that this is near enough, it sends nothing.
 //! Most poses are coded relative to a baseline, an earlier pose that the client is known to have.
-//! Therefore a client keeps, for each slot, the poses of the last [`crate::pose::KEPT_DATAGRAMS`]
+//! Therefore a client keeps, for each slot, the poses of the last [`crate::pose::HISTORY_DATAGRAMS`]
 //! datagrams and the newest older one, with number and stamp of the datagram
-//! ([`crate::pose::Kept`]). It keeps also those of an object that has left, or of the slot's
+//! ([`crate::pose::BaselineHistory`]). It keeps also those of an object that has left, or of the slot's
 //! previous object, until they are that old: a `Leave` may overtake a datagram, whose poses of
 //! other objects must stay readable.
 //!

@@ -424,7 +424,7 @@ impl Codec {
             Self::Flag => points(1),
             Self::Number { .. } => 64,
             Self::Text { max_bytes } => 8 + 8 * *max_bytes as usize,
-            Self::Pose(format) => format.most_bits(),
+            Self::Pose(format) => format.max_bits(),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! stamps decide which is newer. A pose is stored apart, in [`ReceivedPoses`].
 
 use ambit_proto::ids::Alias;
-use ambit_proto::pose::{Entry, Pose};
+use ambit_proto::pose::{Pose, ReceivedPose};
 use ambit_proto::schema::{Component, ObjectKind};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -134,7 +134,7 @@ impl<V> ReplicaObject<V> {
             return PoseOutcome::default();
         };
         let newest = poses.newest_stamp().is_none_or(|newest| stamp >= newest);
-        poses.insert(Entry {
+        poses.insert(ReceivedPose {
             number,
             stamp,
             pose,

@@ -11,8 +11,8 @@
 use std::collections::VecDeque;
 
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept as Known, Pose, PoseFormat, SectionError, SectionHeader,
-    read_section,
+    AckedSet, BaselineHistory as Known, BaselineSource, Pose, PoseFormat, ReceivedPose,
+    SectionError, SectionHeader, read_section,
 };
 use ambit_proto::wire::Reader;
 
@@ -93,7 +93,7 @@ impl<V> Replica<V> {
             .failed_sections
             .is_referenced_by(bytes, datagram.number)
         {
-            Err(SectionError::LostTrack { slot: 0 })
+            Err(SectionError::MissingBaseline { slot: 0 })
         } else {
             let baselines = SlotBaselines {
                 slots: &self.slots,
@@ -135,7 +135,7 @@ impl<V> Replica<V> {
         let Some(index) = slot_object(&self.slots, &self.objects, slot, number) else {
             section.stale += 1;
             if let Some(previous) = self.slots.previous_poses_mut(slot, number) {
-                previous.insert(Entry {
+                previous.insert(ReceivedPose {
                     number,
                     stamp,
                     pose,
@@ -190,7 +190,7 @@ struct SlotBaselines<'r, V> {
     number: u64,
 }
 
-impl<V> Bases for SlotBaselines<'_, V> {
+impl<V> BaselineSource for SlotBaselines<'_, V> {
     fn object(&self, slot: u16) -> Option<(&PoseFormat, &Known)> {
         let present = slot_object(self.slots, self.objects, slot, self.number);
         let history: Option<&ReceivedPoses> = match present {

@@ -7,7 +7,7 @@
 //! - Between two poses: interpolated linearly, or on the curve with their velocities, also over
 //!   gaps. But an object at rest stays there until it must have started to move.
 //! - Before the first pose: the first one.
-//! - Beyond the newest: extrapolated ([`pose::estimate`]) up to the newest datagram of the host.
+//! - Beyond the newest: extrapolated ([`pose::extrapolate`]) up to the newest datagram of the host.
 //!   The host omits poses that the client extrapolates correctly, so its silence about an object
 //!   confirms the extrapolation. When the host falls silent, the object moves on for
 //!   [`MAX_EXTRAPOLATION`] and then stops.
@@ -22,7 +22,7 @@
 
 use std::time::Duration;
 
-use ambit_proto::pose::{self, AckedSet, Entry, Kept, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, AckedSet, BaselineHistory, Pose, PoseFormat, ReceivedPose, Turning};
 use ambit_proto::time::GameTime;
 
 use crate::client::event::Facing;
@@ -40,17 +40,17 @@ const MAX_ACCELERATION_S: f32 = 0.2;
 #[derive(Clone, Debug)]
 pub struct ReceivedPoses {
     format: PoseFormat,
-    history: Kept,
+    history: BaselineHistory,
 }
 
 /// The position of a time among the entries.
 #[derive(Clone, Copy)]
 enum TimePosition<'t> {
     /// Before the first entry.
-    Before(&'t Entry),
-    Between(&'t Entry, &'t Entry),
+    Before(&'t ReceivedPose),
+    Between(&'t ReceivedPose, &'t ReceivedPose),
     /// At or beyond the newest entry; the second is the one before it.
-    Beyond(&'t Entry, Option<&'t Entry>),
+    Beyond(&'t ReceivedPose, Option<&'t ReceivedPose>),
 }
 
 impl ReceivedPoses {
@@ -58,7 +58,7 @@ impl ReceivedPoses {
     pub fn new(format: PoseFormat, number: u64) -> Self {
         ReceivedPoses {
             format,
-            history: Kept::new(number),
+            history: BaselineHistory::new(number),
         }
     }
 
@@ -68,19 +68,19 @@ impl ReceivedPoses {
     }
 
     /// The entries, as baselines.
-    pub fn history(&self) -> &Kept {
+    pub fn history(&self) -> &BaselineHistory {
         &self.history
     }
 
     /// Whether a pose in datagram `number` belongs to this object, and not to the one that used its
     /// slot before.
     pub fn admits(&self, number: u64) -> bool {
-        self.history.admits(number)
+        self.history.is_of_present_tenant(number)
     }
 
     /// Adds a pose.
-    pub fn insert(&mut self, entry: Entry) {
-        self.history.note(entry);
+    pub fn insert(&mut self, entry: ReceivedPose) {
+        self.history.insert(entry);
     }
 
     /// Drops entries that a host with this acked set no longer uses as baselines.
@@ -119,7 +119,7 @@ impl ReceivedPoses {
             TimePosition::Between(from, to) => self.interpolate(from, to, stamp),
             TimePosition::Beyond(newest, before) => {
                 match self.extrapolation_end(newest, before, host_stamp) {
-                    Some(end) => pose::estimate(
+                    Some(end) => pose::extrapolate(
                         &self.format,
                         stamped_pose(newest),
                         before.map(stamped_pose),
@@ -147,7 +147,7 @@ impl ReceivedPoses {
     /// Interpolates between two poses. An object at rest did not start to move at its last pose,
     /// but as late as possible: with constant acceleration, twice its distance divided by its speed
     /// before the next pose.
-    fn interpolate(&self, from: &Entry, to: &Entry, stamp: GameTime) -> Pose {
+    fn interpolate(&self, from: &ReceivedPose, to: &ReceivedPose, stamp: GameTime) -> Pose {
         let mut start = from.stamp;
         if self.format.motion.is_some() && from.pose.flag && !to.pose.flag {
             let (linear, _) = self.format.velocities(&to.pose);
@@ -166,15 +166,15 @@ impl ReceivedPoses {
         if stamp <= start {
             from.pose
         } else {
-            pose::between(&self.format, (start, &from.pose), stamped_pose(to), stamp)
+            pose::interpolate(&self.format, (start, &from.pose), stamped_pose(to), stamp)
         }
     }
 
     /// Until when the newest pose is extrapolated; `None` if not at all.
     fn extrapolation_end(
         &self,
-        newest: &Entry,
-        before: Option<&Entry>,
+        newest: &ReceivedPose,
+        before: Option<&ReceivedPose>,
         host_stamp: GameTime,
     ) -> Option<GameTime> {
         let host_stamp = host_stamp.max(newest.stamp);
@@ -191,7 +191,7 @@ impl ReceivedPoses {
     }
 
     fn locate(&self, stamp: GameTime) -> Option<TimePosition<'_>> {
-        let entries = self.history.entries();
+        let entries = self.history.poses();
         let after = entries.partition_point(|entry| entry.stamp <= stamp);
         let Some(index) = after.checked_sub(1) else {
             return entries.first().map(TimePosition::Before);
@@ -204,7 +204,7 @@ impl ReceivedPoses {
     }
 }
 
-fn stamped_pose(entry: &Entry) -> (GameTime, &Pose) {
+fn stamped_pose(entry: &ReceivedPose) -> (GameTime, &Pose) {
     (entry.stamp, &entry.pose)
 }
 
@@ -412,9 +412,9 @@ mod tests {
         track
     }
 
-    fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> Entry {
+    fn entry(format: PoseFormat, number: u64, stamp: u64, pose: Pose) -> ReceivedPose {
         assert!(format.fits(&pose));
-        Entry {
+        ReceivedPose {
             number,
             stamp: ms(stamp),
             pose,

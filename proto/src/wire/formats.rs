@@ -28,7 +28,7 @@ use crate::map::StaticMap;
 use crate::message::{
     Command, ExampleBody, ExampleRecord, KeyInput, LatenessReport, Notice, Uplink,
 };
-use crate::pose::example::{ExampleHeader, ExampleSection};
+use crate::pose::format_examples::{ExampleHeader, ExampleSection};
 use crate::space::Position;
 
 /// Every format of this crate.

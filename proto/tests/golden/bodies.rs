@@ -9,10 +9,10 @@ use ambit_proto::message::{
     BodyContext, DatagramBody, EffectTime, Record, end_records, read_body, write_poses,
     write_record, write_stamp,
 };
-use ambit_proto::pose::fine::Scene;
+use ambit_proto::pose::fine::FineState;
 use ambit_proto::pose::{
-    AckedSet, Bases, Entry, Kept, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter,
-    code, read_section,
+    AckedSet, BaselineHistory, BaselineMode, BaselineSource, Level, Pose, PoseFormat, ReceivedPose,
+    SectionHeader, SectionWriter, code, read_section,
 };
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
@@ -208,10 +208,10 @@ fn format(slot: u16) -> PoseFormat {
         .expect("a kind with poses")
 }
 
-struct SlotTable(Vec<(PoseFormat, Kept)>);
+struct SlotTable(Vec<(PoseFormat, BaselineHistory)>);
 
-impl Bases for SlotTable {
-    fn object(&self, slot: u16) -> Option<(&PoseFormat, &Kept)> {
+impl BaselineSource for SlotTable {
+    fn object(&self, slot: u16) -> Option<(&PoseFormat, &BaselineHistory)> {
         self.0
             .get(usize::from(slot))
             .map(|(format, kept)| (format, kept))
@@ -221,7 +221,7 @@ impl Bases for SlotTable {
 impl SlotTable {
     fn new() -> Self {
         let known = |slot: u16| {
-            let mut kept = Kept::new(0);
+            let mut kept = BaselineHistory::new(0);
             let ago: &[u64] = match slot {
                 0..3 => &[9, 6, 3, 2],
                 3..6 => &[200],
@@ -229,7 +229,7 @@ impl SlotTable {
             };
             for ago in ago {
                 let stamp = STAMP.saturating_sub(Duration::from_millis(50 * ago));
-                kept.note(Entry {
+                kept.insert(ReceivedPose {
                     number: DATAGRAM_NUMBER - ago,
                     stamp,
                     pose: pose(slot, *ago),
@@ -242,27 +242,30 @@ impl SlotTable {
 }
 
 pub(super) fn section(level: Level, poses: &[(u16, Pose)]) -> Vec<u8> {
-    let (mut bytes, mut scene, world) = (Vec::new(), Scene::default(), SlotTable::new());
+    let (mut bytes, mut scene, world) = (Vec::new(), FineState::default(), SlotTable::new());
     let header = SectionHeader::new(level, DATAGRAM_NUMBER, Some(ACKED));
-    let mut writer = SectionWriter::with_scene(&mut bytes, &header, &mut scene);
+    let mut writer = SectionWriter::with_state(&mut bytes, &header, &mut scene);
     for (slot, pose) in poses {
         let (format, kept) = world.object(*slot).expect("a slot of the world");
-        let (mode, base) = match (kept.base(&ACKED), kept.older_than(ACKED.window_start())) {
-            (Some(base), _) => (Mode::Window, Some(base)),
-            (None, Some(base)) => (Mode::Old, Some(base)),
-            (None, None) => (Mode::Absolute, None),
+        let (mode, base) = match (
+            kept.baseline(&ACKED),
+            kept.newest_before(ACKED.window_start()),
+        ) {
+            (Some(base), _) => (BaselineMode::Window, Some(base)),
+            (None, Some(base)) => (BaselineMode::Old, Some(base)),
+            (None, None) => (BaselineMode::Absolute, None),
         };
         let mut history = Vec::new();
-        kept.history(&ACKED, &mut history);
-        if mode == Mode::Old {
+        kept.acked_poses(&ACKED, &mut history);
+        if mode == BaselineMode::Old {
             history.extend(base.map(|base| (base.stamp, base.pose)));
         }
         match level {
             Level::Shared => {
                 let base = base.map(|base| (base.stamp, &base.pose));
-                writer.shared(*slot, mode, &code(format, base, STAMP, pose));
+                writer.write_shared(*slot, mode, &code(format, base, STAMP, pose));
             }
-            Level::Fine => writer.fine(*slot, mode, format, &history, STAMP, pose),
+            Level::Fine => writer.write_fine(*slot, mode, format, &history, STAMP, pose),
         }
     }
     writer.finish();

@@ -3,7 +3,7 @@
 use ambit_proto::map::{StaticBox, StaticMap};
 use ambit_proto::message::{EffectTime, EventValue, Notice, Record, Uplink};
 use ambit_proto::pose::{
-    AckedSet, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter, code,
+    AckedSet, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter, code,
 };
 use ambit_proto::schema::Component;
 
@@ -109,7 +109,7 @@ fn a_lost_track_is_sent_until_the_host_knows_and_poses_recover() {
     let mut walkers = Walkers::enter(&mut scene);
     walkers.tick(&mut scene, 5.2);
     // The host uses a baseline that never arrived: it lies before everything that is known.
-    let absent = Mode::Old;
+    let absent = BaselineMode::Old;
     let failed = walkers.tick_as(&mut scene, absent, 5.4);
     assert_eq!(
         (scene.client.stats().lost_tracks, scene.client.stats().poses),
@@ -436,7 +436,11 @@ fn absolute(number: u64, stamp: GameTime, poses: &[(u16, Pose)]) -> Vec<u8> {
     let mut writer =
         SectionWriter::new(&mut bytes, &SectionHeader::new(Level::Shared, number, None));
     for (slot, pose) in poses {
-        writer.shared(*slot, Mode::Absolute, &code(&format(), None, stamp, pose));
+        writer.write_shared(
+            *slot,
+            BaselineMode::Absolute,
+            &code(&format(), None, stamp, pose),
+        );
     }
     writer.finish();
     bytes
@@ -479,22 +483,25 @@ impl Walkers {
         scene.pass(TICK);
         scene.host.receive(then);
         let mode = if self.base(self.acked(scene)).is_some() {
-            Mode::Window
+            BaselineMode::Window
         } else {
-            Mode::Absolute
+            BaselineMode::Absolute
         };
         self.write(scene, mode, x)
     }
 
     /// The same, with the given mode and baseline.
-    fn tick_as(&mut self, scene: &mut Scene, mode: Mode, x: f32) -> u64 {
+    fn tick_as(&mut self, scene: &mut Scene, mode: BaselineMode, x: f32) -> u64 {
         scene.pass(TICK);
         self.write(scene, mode, x)
     }
 
-    fn write(&mut self, scene: &mut Scene, mode: Mode, x: f32) -> u64 {
+    fn write(&mut self, scene: &mut Scene, mode: BaselineMode, x: f32) -> u64 {
         let (acked, pose) = (self.acked(scene), pose_at(x, 4.0));
-        let base = self.base(acked).filter(|_| mode != Mode::Absolute).copied();
+        let base = self
+            .base(acked)
+            .filter(|_| mode != BaselineMode::Absolute)
+            .copied();
         let sent = &mut self.sent;
         let datagram = scene.write_with(&[], |number, stamp| {
             let mut bytes = Vec::new();
@@ -503,7 +510,7 @@ impl Walkers {
                 &SectionHeader::new(Level::Shared, number, acked),
             );
             let base = base.as_ref().map(|(_, stamp, pose)| (*stamp, pose));
-            writer.shared(1, mode, &code(&format(), base, stamp, &pose));
+            writer.write_shared(1, mode, &code(&format(), base, stamp, &pose));
             writer.finish();
             sent.push((number, stamp, pose));
             bytes

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ambit_proto::ids::Alias;
 use ambit_proto::message::Record;
-use ambit_proto::pose::{Level, Mode as Base, SectionHeader, SectionWriter, code};
+use ambit_proto::pose::{BaselineMode, Level, SectionHeader, SectionWriter, code};
 use ambit_proto::schema::{Component, Schema};
 use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
@@ -23,14 +23,14 @@ const TICK_MS: u64 = 50;
 fn poses_take_effect_after_the_local_lag_and_are_events_if_watched() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.shown, section.late), (1, 1, 0));
     assert_eq!(scene.emitted(), ["enter 1 at 5"]);
     for (t, x) in [(150, 5.0), (200, 5.5), (250, 6.0), (999, 6.0)] {
         assert_eq!(scene.x(1, t), Some(x), "at {t}");
     }
     scene.replica.watch(true);
-    scene.section(4, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(scene.emitted(), ["update 1 to 7 at 300"]);
 }
 
@@ -41,19 +41,19 @@ fn a_pose_whose_time_has_come_is_late_if_something_else_was_shown() {
     scene.now = 160;
     assert_eq!(
         scene
-            .section(2, Some(acked(1)), &[(1, WALKER, Base::Window, 5.0)])
+            .section(2, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
     scene.now = 260;
     assert_eq!(
         scene
-            .section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 5.0)])
+            .section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 5.0)])
             .late,
         0
     );
     scene.now = 400;
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::Window, 9.0)]);
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 9.0)]);
     assert_eq!((section.shown, section.late), (1, 1));
 }
 
@@ -63,7 +63,7 @@ fn a_pose_before_the_enter_is_part_of_the_enter() {
     scene.now = 60;
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     assert_eq!(scene.emitted(), [""; 0]);
-    let section = scene.section(2, None, &[(1, WALKER, Base::Absolute, 6.0)]);
+    let section = scene.section(2, None, &[(1, WALKER, BaselineMode::Absolute, 6.0)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     scene.now = 200;
     assert_eq!(scene.emitted(), ["enter 1 at 6"]);
@@ -73,20 +73,20 @@ fn a_pose_before_the_enter_is_part_of_the_enter() {
 fn a_late_section_after_a_leave_revives_nothing() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+    scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     scene.leave(5, alias(1, 0));
     scene.now = 400;
     assert_eq!(scene.emitted(), ["enter 1 at 5", "leave 1"]);
-    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(4, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.applied, section.stale, &section.acked_set),
         (0, 1, &Ok(Some(acked(3))))
     );
     // No datagram may refer to it after its end.
-    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(6, Some(acked(3)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!(
         (section.stale, section.acked_set),
-        (0, Err(SectionError::LostTrack { slot: 1 }))
+        (0, Err(SectionError::MissingBaseline { slot: 1 }))
     );
     assert_eq!(
         (scene.emitted(), scene.replica.visible_objects().count()),
@@ -100,13 +100,13 @@ fn a_late_section_does_not_move_the_next_object_of_its_slot() {
         let mut scene = Scene::new(PoseDecoding::Full);
         scene.enter(1, alias(1, 0), WALKER, 5.0);
         scene.enter(1, alias(2, 0), WALKER, 20.0);
-        scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.0)]);
+        scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
         scene.leave(5, alias(1, 0));
         scene.now = 600;
         scene.enter(8, alias(1, 1), next, 50.0);
         let two = [
-            (1, WALKER, Base::Window, 7.0),
-            (2, WALKER, Base::Window, 21.0),
+            (1, WALKER, BaselineMode::Window, 7.0),
+            (2, WALKER, BaselineMode::Window, 21.0),
         ];
         let section = scene.section(4, Some(acked(3)), &two);
         assert_eq!(
@@ -115,13 +115,13 @@ fn a_late_section_does_not_move_the_next_object_of_its_slot() {
         );
         assert_eq!((scene.x(3, 900), scene.x(2, 900)), (Some(50.0), Some(21.0)));
         // The same bytes again, against the pose that arrived late.
-        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, Base::Window, 8.0)]);
+        let section = scene.section(5, Some(acked(4)), &[(1, WALKER, BaselineMode::Window, 8.0)]);
         assert_eq!(
             (section.applied, section.stale, section.acked_set.is_ok()),
             (0, 1, true)
         );
         assert_eq!(scene.x(3, 900), Some(50.0));
-        let section = scene.section(9, Some(acked(8)), &[(1, next, Base::Window, 51.0)]);
+        let section = scene.section(9, Some(acked(8)), &[(1, next, BaselineMode::Window, 51.0)]);
         assert_eq!((section.applied, scene.x(3, 550)), (1, Some(51.0)));
     }
 }
@@ -135,13 +135,13 @@ fn a_pose_without_its_baseline_ends_the_section_but_not_earlier_poses() {
     // The claimed baseline of slot 2 never arrived.
     scene.claim(3, 2, 21.0);
     let two = [
-        (1, WALKER, Base::Absolute, 6.0),
-        (2, WALKER, Base::Window, 22.0),
+        (1, WALKER, BaselineMode::Absolute, 6.0),
+        (2, WALKER, BaselineMode::Window, 22.0),
     ];
     let section = scene.section(5, Some(AckedSet { newest: 4, mask: 1 }), &two);
     assert_eq!(
         (section.applied, section.acked_set),
-        (1, Err(SectionError::LostTrack { slot: 2 }))
+        (1, Err(SectionError::MissingBaseline { slot: 2 }))
     );
     assert_eq!((scene.x(1, 900), scene.x(2, 900)), (Some(6.0), Some(20.0)));
 }
@@ -154,26 +154,26 @@ fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
     scene.claim(2, 1, 6.0);
     scene.replica.note_unreadable_poses(2);
     // The host takes datagram 2 as known; datagram 1 is known, and would serve as a baseline.
-    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, Base::Window, 7.0)]);
+    let section = scene.section(4, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
     // This continues until the host counts neither as known.
     let section = scene.section(
         6,
         Some(acked(4)),
-        &[(2, WALKER, Base::Window, 21.0)],
+        &[(2, WALKER, BaselineMode::Window, 21.0)],
     );
     assert_eq!((section.applied, section.acked_set.is_err()), (0, true));
     let healed = acked(6).after(6);
     let two = [
-        (1, WALKER, Base::Absolute, 8.0),
-        (2, WALKER, Base::Absolute, 22.0),
+        (1, WALKER, BaselineMode::Absolute, 8.0),
+        (2, WALKER, BaselineMode::Absolute, 22.0),
     ];
     let section = scene.section(8, healed, &two);
     assert_eq!((section.applied, section.acked_set), (2, Ok(None)));
     let section = scene.section(
         10,
         acked(8).after(6),
-        &[(1, WALKER, Base::Window, 9.0)],
+        &[(1, WALKER, BaselineMode::Window, 9.0)],
     );
     assert_eq!((section.applied, scene.x(1, 900)), (1, Some(9.0)));
 }
@@ -182,8 +182,8 @@ fn an_unreadable_datagram_is_no_baseline_and_is_not_replaced() {
 fn an_older_section_never_overwrites_a_newer_one() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 7.0)]);
-    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, Base::Window, 6.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 7.0)]);
+    let section = scene.section(3, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 6.5)]);
     assert_eq!((section.applied, section.shown), (1, 0));
     assert_eq!((scene.x(1, 250), scene.x(1, 900)), (Some(6.5), Some(7.0)));
 }
@@ -214,7 +214,7 @@ fn random_sections_move_nothing_that_is_not_there() {
 fn a_light_replica_claims_to_know_no_pose() {
     let mut scene = Scene::new(PoseDecoding::Light);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
-    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, Base::Window, 6.0)]);
+    let section = scene.section(3, Some(acked(2)), &[(1, WALKER, BaselineMode::Window, 6.0)]);
     assert_eq!((section.applied, section.acked_set), (0, Ok(None)));
     assert_eq!(
         (scene.emitted(), scene.x(1, 300)),
@@ -260,7 +260,7 @@ fn a_wrong_extrapolation_is_smoothed_away() {
     let mut scene = Scene::new(PoseDecoding::Full);
     scene.enter(1, alias(1, 0), WALKER, 5.0);
     scene.now = 700;
-    scene.section(4, Some(acked(1)), &[(1, WALKER, Base::Window, 5.5)]);
+    scene.section(4, Some(acked(1)), &[(1, WALKER, BaselineMode::Window, 5.5)]);
     let drawn = |t| {
         scene
             .replica
@@ -334,7 +334,7 @@ impl Scene {
         &mut self,
         number: u64,
         acked: Option<AckedSet>,
-        poses: &[(u16, u8, Base, f32)],
+        poses: &[(u16, u8, BaselineMode, f32)],
     ) -> SectionOutcome {
         let mut bytes = Vec::new();
         let mut writer = SectionWriter::new(
@@ -354,14 +354,14 @@ impl Scene {
                 .filter(|sent| sent.1 == slot && known(sent.0))
                 .max_by_key(|sent| sent.0);
             let base = base
-                .filter(|_| mode == Base::Window)
+                .filter(|_| mode == BaselineMode::Window)
                 .map(|(number, _, pose)| (at(number * TICK_MS), *pose));
             let schema = self.replica.schema();
             let format = schema.kinds[usize::from(kind)]
                 .pose_format()
                 .expect("a kind with poses");
             let base = base.as_ref().map(|(stamp, pose)| (*stamp, pose));
-            writer.shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
+            writer.write_shared(slot, mode, &code(format, base, at(number * TICK_MS), &pose));
             self.sent.push((number, slot, pose));
         }
         writer.finish();

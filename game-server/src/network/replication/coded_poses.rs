@@ -11,7 +11,7 @@
 //! Bound: [`WAYS`] baselines for each pose; one more replaces an older one, which is then computed
 //! again if needed. Cost: an array look-up; below 200 ns where the pose is computed.
 
-use ambit_proto::pose::{self, Coded, Pose, PoseFormat, Turning};
+use ambit_proto::pose::{self, CodedPose, Pose, PoseFormat, Turning};
 use ambit_proto::time::GameTime;
 
 use super::pose_table::PoseTable;
@@ -38,7 +38,7 @@ struct CachedPose {
     /// Error of a client that extrapolates from the baseline, in units of the position grid or
     /// steps of the heading.
     error: u16,
-    coded: Coded,
+    coded: CodedPose,
 }
 
 /// The input of the coder at one tick.
@@ -96,7 +96,7 @@ impl CodedPoseCache {
 
     /// The coded pose.
     #[inline]
-    pub fn coded(&self, key: CacheKey) -> &Coded {
+    pub fn coded(&self, key: CacheKey) -> &CodedPose {
         &self.entries[key.0 as usize].coded
     }
 
@@ -143,7 +143,7 @@ impl CodedPoseCache {
                 stamp: GameTime::MAX,
                 baseline: GameTime::MAX,
                 error: 0,
-                coded: Coded::default(),
+                coded: CodedPose::default(),
             };
             self.entries
                 .resize((slot as usize + 1) * (WAYS + 1), nothing);
@@ -199,7 +199,7 @@ fn extrapolation_error(
         // unchanged pose counts as extrapolated.
         return if baseline.1 == pose { 0 } else { u16::MAX };
     };
-    let shown = pose::estimate(&format, baseline, None, now);
+    let shown = pose::extrapolate(&format, baseline, None, now);
     if shown.flag != pose.flag || (shown.speed == 0) != (pose.speed == 0) {
         return u16::MAX;
     }

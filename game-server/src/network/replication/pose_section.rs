@@ -8,7 +8,9 @@
 //! Invariants: slots ascend in a section; no section exceeds its limit; an object is in at most one
 //! section per tick.
 
-use ambit_proto::pose::{self, Level, Mode, Pose, PoseFormat, SectionHeader, SectionWriter};
+use ambit_proto::pose::{
+    self, BaselineMode, Level, Pose, PoseFormat, SectionHeader, SectionWriter,
+};
 use ambit_proto::time::GameTime;
 use ambit_proto::wire::Measure;
 
@@ -60,7 +62,7 @@ pub struct SectionBuffers {
     skipped: Vec<PoseCandidate>,
     written: Vec<PoseCandidate>,
     history: Vec<(GameTime, Pose)>,
-    fine_scene: pose::fine::Scene,
+    fine_scene: pose::fine::FineState,
 }
 
 /// What a section is written from, and for which client.
@@ -166,13 +168,12 @@ impl SectionFiller<'_> {
             header_bits: measure.bits(),
             ..SectionStats::default()
         };
-        let mut writer = SectionWriter::with_scene(out, &header, scene);
+        let mut writer = SectionWriter::with_state(out, &header, scene);
         if level == Level::Fine {
             self.write_reference(&mut writer, poses, chosen, history, written);
         }
         for candidate in chosen.drain(..) {
-            let slot_bits =
-                writer.place_bits_at_most(candidate.slot, baseline_mode(candidate.baseline));
+            let slot_bits = writer.max_slot_bits(candidate.slot, baseline_mode(candidate.baseline));
             if writer.bytes() + candidate.max_bytes(slot_bits) > self.max_bytes {
                 skipped.push(candidate);
                 continue;
@@ -180,7 +181,7 @@ impl SectionFiller<'_> {
             match candidate.key {
                 Some(key) => {
                     let coded = self.cache.coded(key);
-                    writer.shared(candidate.slot, baseline_mode(candidate.baseline), coded);
+                    writer.write_shared(candidate.slot, baseline_mode(candidate.baseline), coded);
                     stats.content_bits_x256 += u64::from(coded.bits_x256());
                 }
                 None => self.write_fine(&mut writer, poses, &candidate, history),
@@ -277,7 +278,7 @@ impl SectionFiller<'_> {
         let candidate = chosen[index];
         let PoseContext { source, .. } = self.context;
         let room = writer.bytes() + candidate.max_bytes(MAX_REFERENCE_BITS) <= self.max_bytes;
-        let in_window = room && baseline_mode(candidate.baseline) == Mode::Window;
+        let in_window = room && baseline_mode(candidate.baseline) == BaselineMode::Window;
         if in_window
             && poses.history(
                 candidate.slot,
@@ -288,7 +289,7 @@ impl SectionFiller<'_> {
             )
         {
             let pose = source.table.latest(candidate.pose_slot);
-            writer.reference(
+            writer.write_reference(
                 candidate.slot,
                 self.format(&candidate),
                 history,
@@ -318,13 +319,13 @@ impl SectionFiller<'_> {
         let mode = if is_confirmed {
             baseline_mode(candidate.baseline)
         } else {
-            Mode::Absolute
+            BaselineMode::Absolute
         };
         if !is_confirmed {
             history.clear();
         }
         let pose = source.table.latest(candidate.pose_slot);
-        writer.fine(
+        writer.write_fine(
             candidate.slot,
             mode,
             self.format(candidate),
@@ -355,7 +356,7 @@ impl PoseCandidate {
     /// Estimated cost of pose and mode.
     fn cost_bits_x256(&self) -> u32 {
         self.bits_x256
-            + if baseline_mode(self.baseline) == Mode::Window {
+            + if baseline_mode(self.baseline) == BaselineMode::Window {
                 0
             } else {
                 MODE_BITS_X256
@@ -370,11 +371,11 @@ fn slot_bits_x256(slots: u64, count: u64) -> u32 {
         + SPARSE_SLOT_BITS_X256 * slots.div_ceil(count.max(1)).next_power_of_two().ilog2()
 }
 
-fn baseline_mode(baseline: Baseline) -> Mode {
+fn baseline_mode(baseline: Baseline) -> BaselineMode {
     match baseline {
-        Baseline::Window(_) => Mode::Window,
-        Baseline::Old(_) => Mode::Old,
-        Baseline::None => Mode::Absolute,
+        Baseline::Window(_) => BaselineMode::Window,
+        Baseline::Old(_) => BaselineMode::Old,
+        Baseline::None => BaselineMode::Absolute,
     }
 }
 
