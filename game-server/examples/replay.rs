@@ -12,12 +12,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_game_server::keeper;
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::{self, Header, Recording};
-use ambit_game_server::room::Output;
-use ambit_proto::control::host::OpenRoom;
+use ambit_host::keeper;
+use ambit_host::protocol::messages::OpenRoom;
 use ambit_proto::time::GameTime;
+use ambit_room::record::{self, Header, Recording};
+use ambit_room::room::Output;
 use prost::Message as _;
 
 fn main() -> ExitCode {
@@ -46,7 +45,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     println!("{:?}", Recording::read(&bytes)?.header);
     let (mut hash, mut last) = (DefaultHasher::new(), 0);
-    let result = record::replay(&bytes, &Registry::standard(), |now, outputs| {
+    let result = record::replay(&bytes, &ambit_game_server::standard(), |now, outputs| {
         last = now.millis();
         for output in outputs {
             if let Output::Datagram { client, bytes } = output {
@@ -78,7 +77,7 @@ fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
         parameters: order.parameters.into_iter().collect(),
     };
     println!("{header:?}");
-    let (config, game) = Registry::standard().prepare(&header)?;
+    let (config, game) = ambit_game_server::standard().prepare(&header)?;
     let until = GameTime::from_micros(resume.now_us) + Duration::from_secs(10);
     let room = keeper::take_up(config, game, || until, &resume)?;
     println!(

@@ -10,24 +10,24 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash};
 use std::time::Duration;
 
-use ambit_game_server::clock_thread::MOST_WAITING;
-use ambit_game_server::fence::Fence;
-use ambit_game_server::keeper::{self, Keeper, take_up};
-use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::record::{self, Header, Recorder};
-use ambit_game_server::room::{Accepted, Input, Output, Room};
-use ambit_game_server::ticket::TicketVerifier;
+use ambit_host::clock_thread::MOST_WAITING;
+use ambit_host::fence::Fence;
+use ambit_host::keeper::{self, Keeper, take_up};
+use ambit_host::protocol::messages::{
+    Arrived, AtGate, Beat, Departed, HostReady, HostToWorld, OpenRoom, PlayerOut, RoomClosed,
+    RoomOpened, RoomTick, WorldToHost, host_to_world, world_to_host,
+};
 use ambit_proto::codes::{self, ErrorCode};
 use ambit_proto::control::game::{
     ClientToGame, GameToClient, Joined, Out, client_to_game, game_to_client,
 };
-use ambit_proto::control::host::{
-    Arrived, AtGate, Beat, Departed, HostReady, HostToWorld, OpenRoom, PlayerOut, RoomClosed,
-    RoomOpened, RoomTick, WorldToHost, host_to_world, world_to_host,
-};
 use ambit_proto::ids::{ClientId, PlayerId, RoomId};
 use ambit_proto::space::Position;
 use ambit_proto::time::{GameTime, LocalTime};
+use ambit_room::logic::registry::Registry;
+use ambit_room::record::{self, Header, Recorder};
+use ambit_room::room::{Accepted, Input, Output, Room};
+use ambit_transport::ticket::TicketVerifier;
 use bytes::Bytes;
 
 /// The address that tickets name.
@@ -228,7 +228,7 @@ impl SimHost {
                 let silence_ms = configure.silence_ms.max(configure.lease_ms / 3 * 4);
                 self.fence.guard(Duration::from_millis(silence_ms.into()));
                 let ready = HostReady {
-                    version: ambit_proto::host::VERSION,
+                    version: ambit_host::protocol::VERSION,
                     address: self.address.clone(),
                     certificate_sha256: vec![1; 32],
                     capacity: self.capacity,

@@ -1,0 +1,265 @@
+//! The process `game-server`: an endpoint, a host and its link to the WorldServer.
+//!
+//! As a child (`--world stdio`) it ends when standard input does: so it never outlives its parent.
+//! On its own (`--world ADDR`) it dials again whenever the link is lost. SIGTERM hands its rooms
+//! over, and ends it.
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::os::fd::AsFd as _;
+use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use ambit_transport::quic::ALPN_GAME;
+use anyhow::{Context as _, bail};
+use clap::Parser as _;
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::accept::accept;
+use crate::agones::Agones;
+use crate::carrier::host_end_over;
+use crate::cli::{Advertise, Options, World};
+use crate::dial::{Worlds, dial};
+use crate::endpoint;
+use crate::host::{Ended, GameHost, HostConfig, HostControl};
+use crate::identity::ServerIdentity;
+use ambit_room::logic::registry::Registry;
+
+/// How long the clients may take to read their last messages.
+const PART_WITHIN: Duration = Duration::from_secs(1);
+
+/// What is logged, unless the environment says otherwise. (What the client of NATS says is said by
+/// `cluster` in its own words.)
+const DEFAULT_FILTER: &str = "info,async_nats=warn";
+/// How long the network's threads have for the last datagrams. Nobody plays meanwhile.
+const LAST_DATAGRAMS: Duration = Duration::from_millis(3);
+
+/// The whole program, with the games of `registry`: a user's own server is one line around this.
+pub fn run(registry: Registry) -> ExitCode {
+    run_with(registry, std::env::args_os())
+}
+
+/// As [`run`], with the arguments (the first one is the program's name).
+pub fn run_with(registry: Registry, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let options = Options::parse_from(arguments);
+    start_logging();
+    match host_rooms(options, registry) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("game-server: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Logs to standard error; `AMBIT_LOG` or `RUST_LOG` filters them. A second call changes nothing.
+pub fn start_logging() {
+    let filter = ["AMBIT_LOG", "RUST_LOG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    let filter =
+        tracing_subscriber::EnvFilter::new(filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned()));
+    let colours = std::io::stderr().is_terminal();
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours);
+    let _ = logs.try_init();
+}
+
+/// Runs an actix system with a multi-thread tokio runtime on a thread of its own, and waits for
+/// `main`.
+///
+/// A room that never returns from a tick holds its thread for ever; only the end of the process
+/// gets rid of it. So nobody waits for that thread after `main` has come back.
+fn host_rooms(options: Options, registry: Registry) -> anyhow::Result<()> {
+    let (done, result) = sync_channel(1);
+    std::thread::Builder::new()
+        .name("ambit-host".into())
+        .spawn(move || {
+            let system = actix::System::with_tokio_rt(multi_thread_runtime);
+            let result = system.block_on(serve(options, registry));
+            let _ = done.send(result);
+        })?;
+    result.recv().context("the host's main task panicked")?
+}
+
+/// The runtime of the network.
+pub fn multi_thread_runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("ambit-net")
+        .build()
+        .expect("the system gives threads to a runtime")
+}
+
+async fn serve(options: Options, registry: Registry) -> anyhow::Result<()> {
+    let stop = stop_at_signal(&options.world)?;
+    let world = Link::prepare(&options)?;
+    let identity = ServerIdentity::generate()?;
+    let endpoint = endpoint::listen(options.listen, &identity, &[ALPN_GAME])?;
+    let needs_address = options.advertise.is_none();
+    let mut agones = options
+        .agones
+        .then(|| Agones::start(needs_address))
+        .transpose()?;
+    let address = match &mut agones {
+        Some(agones) if needs_address => {
+            tracing::info!(
+                "waiting for the address that Agones gives to this server; --advertise would say it"
+            );
+            tokio::select! {
+                place = agones.address() => place,
+                () = stop.cancelled() => return Ok(()),
+            }
+        }
+        _ => Advertise::address(options.advertise, endpoint.local_addr()?),
+    };
+    let config = HostConfig {
+        address: address.to_string(),
+        fingerprint: identity.fingerprint(),
+        capacity: options.capacity,
+        label: format!("process {}", std::process::id()),
+        build: options.build,
+        key: options.host_key.unwrap_or_default().into_bytes(),
+        trace: options.trace,
+        record: options.record,
+    };
+    tracing::info!(
+        address = config.address,
+        capacity = config.capacity,
+        "hosting rooms"
+    );
+    let (host, mut control) = GameHost::new(config, registry)?;
+    if let Some(agones) = &agones {
+        agones.report_load_of(host.clone());
+    }
+    tokio::spawn(accept(
+        endpoint.clone(),
+        host.door(),
+        move |connection, _| {
+            let host = host.clone();
+            async move { host.serve(connection).await }
+        },
+    ));
+    let served = match world {
+        Link::Pipes(input, output) => serve_parent(&mut control, input, output, &stop).await,
+        Link::Dial(worlds) => serve_worlds(&mut control, &worlds, &stop).await,
+    };
+    // One that fails is started again where it is; Agones hears only of one that has served its
+    // time.
+    if let (Some(agones), Ok(_)) = (agones, &served) {
+        agones.shut_down().await;
+    }
+    if let Ok(Parting::Vanish) = served {
+        // Without a word to the clients: the WorldServer calls them elsewhere. What rooms said last
+        // leaves before.
+        tokio::time::sleep(LAST_DATAGRAMS).await;
+        std::process::exit(0);
+    }
+    let _ = tokio::time::timeout(PART_WITHIN, endpoint.wait_idle()).await;
+    served.map(drop)
+}
+
+/// How a process ends that has served its time.
+enum Parting {
+    /// Its rooms go on elsewhere.
+    Vanish,
+    /// Its clients have been told.
+    Close,
+}
+
+/// The way to the WorldServer.
+enum Link {
+    Pipes(pipe::Receiver, pipe::Sender),
+    Dial(Worlds),
+}
+
+impl Link {
+    fn prepare(options: &Options) -> anyhow::Result<Self> {
+        let fingerprints = options.world_cert.clone();
+        match &options.world {
+            World::Stdio => pipes()
+                .context("`--world stdio` is for children that a WorldServer starts with pipes"),
+            World::Addresses(addresses) if fingerprints.is_empty() => bail!(
+                "`--world {}` needs `--world-cert`: the SHA-256 that the WorldServer prints when it is ready, so that the \
+                 host key is shown to nobody else",
+                addresses.join(",")
+            ),
+            World::Addresses(addresses) => Ok(Self::Dial(Worlds {
+                addresses: addresses.clone(),
+                fingerprints,
+            })),
+        }
+    }
+}
+
+fn pipes() -> anyhow::Result<Link> {
+    let input = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
+    let output = pipe::Sender::from_owned_fd(std::io::stdout().as_fd().try_clone_to_owned()?)?;
+    Ok(Link::Pipes(input, output))
+}
+
+/// Serves the WorldServer at the other end of standard input and output.
+async fn serve_parent(
+    control: &mut HostControl,
+    input: pipe::Receiver,
+    output: pipe::Sender,
+    stop: &CancellationToken,
+) -> anyhow::Result<Parting> {
+    let (link, carrying) = host_end_over(input, output, Some(control.written()));
+    let carrying = tokio::spawn(carrying);
+    let ended = control.run(link, stop).await;
+    if ended == Ended::Stalled {
+        // Not a word to anybody: whatever it would say is somebody else's to say by now.
+        tracing::error!(
+            "this process was stopped for so long that its rooms go on elsewhere; it ends"
+        );
+        std::process::exit(1);
+    }
+    // What the host said last is still written, unless nobody reads.
+    let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
+    match ended {
+        Ended::Refused(why) => bail!(why),
+        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
+        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
+    }
+}
+
+/// Serves WorldServers that are dialled, until a signal or a `Drain`.
+async fn serve_worlds(
+    control: &mut HostControl,
+    worlds: &Worlds,
+    stop: &CancellationToken,
+) -> anyhow::Result<Parting> {
+    control.written();
+    match dial(control, worlds, stop).await? {
+        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
+        Ended::Refused(why) => bail!(why),
+        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
+    }
+}
+
+/// Cancelled by SIGTERM, and by SIGINT unless this is a child: a terminal interrupts children too,
+/// but the parent drains, and its end is theirs. Who terminates a child alone wants its rooms
+/// elsewhere.
+fn stop_at_signal(world: &World) -> anyhow::Result<CancellationToken> {
+    let (mut interrupt, mut terminate) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
+    let is_child = *world == World::Stdio;
+    tokio::spawn(async move {
+        tokio::select! {
+            () = async { while interrupt.recv().await.is_some() && is_child {} } => {}
+            _ = terminate.recv() => {}
+        }
+        stopping.cancel();
+    });
+    Ok(stop)
+}
