@@ -223,7 +223,7 @@ impl<V> Replica<V> {
     /// Applies a record of the datagram being handled.
     pub fn apply(&mut self, datagram: ReceivedDatagram, record: &Record) -> RecordOutcome {
         match record {
-            Record::ObjectEntered {
+            Record::Enter {
                 alias,
                 kind,
                 at,
@@ -237,7 +237,7 @@ impl<V> Replica<V> {
                 };
                 self.handle_enter(RecordContext { datagram, at: *at }, header, components)
             }
-            Record::ObjectUpdated {
+            Record::Update {
                 alias,
                 kind,
                 at,
@@ -250,7 +250,7 @@ impl<V> Replica<V> {
             ),
             Record::Leave { alias, at } => self.handle_leave(datagram, *alias, *at),
             // It is about the player, not about an object.
-            Record::EffectReports(_) => RecordOutcome::Nothing,
+            Record::Effects(_) => RecordOutcome::Nothing,
         }
     }
 
@@ -467,13 +467,12 @@ impl<V> Replica<V> {
             self.times,
             &self.names.kinds[usize::from(kind)],
         );
-        self.events
-            .push_back(ViewEvent::ObjectUpdated(ObjectUpdated {
-                id,
-                t: now,
-                at,
-                components,
-            }));
+        self.events.push_back(ViewEvent::Update(ObjectUpdated {
+            id,
+            t: now,
+            at,
+            components,
+        }));
         RecordOutcome::Update {
             late: novelty == Novelty::Late,
         }
@@ -506,7 +505,7 @@ impl<V> Replica<V> {
             // In this mode no poses follow.
             object.poses = None;
         }
-        self.events.push_back(ViewEvent::ObjectEntered(enter));
+        self.events.push_back(ViewEvent::Enter(enter));
     }
 
     /// Queues the poses of records for the simulation.

@@ -96,7 +96,7 @@ impl WorldScene {
     fn steered() -> Self {
         Self::new(
             "steered",
-            Box::new(FieldGame::new(0, 0).with_walk_mode(WalkMode::SteeredWalker)),
+            Box::new(FieldGame::new(0, 0).with_walk_mode(WalkMode::Steered)),
         )
     }
 

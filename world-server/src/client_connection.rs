@@ -18,7 +18,7 @@ pub(crate) enum ClientConnection {
     /// The client has connected to this server.
     Direct(Connection),
     /// The client has connected to another server.
-    RelayedConnection(Arc<RelayedConnection>),
+    Relayed(Arc<RelayedConnection>),
 }
 
 /// The stream of a client of another WorldServer.
@@ -41,7 +41,7 @@ enum RelayedEnd {
 
 impl ClientConnection {
     pub(crate) fn relayed(address: IpAddr, streams: (SendStream, RecvStream)) -> Self {
-        Self::RelayedConnection(Arc::new(RelayedConnection {
+        Self::Relayed(Arc::new(RelayedConnection {
             address,
             streams: Mutex::new(Some(streams)),
             end: watch::Sender::new(None),
@@ -51,7 +51,7 @@ impl ClientConnection {
     pub(crate) fn address(&self) -> IpAddr {
         match self {
             Self::Direct(connection) => connection.remote_address().ip(),
-            Self::RelayedConnection(relayed) => relayed.address,
+            Self::Relayed(relayed) => relayed.address,
         }
     }
 
@@ -60,7 +60,7 @@ impl ClientConnection {
     pub(crate) async fn streams(&self) -> Option<(SendStream, RecvStream)> {
         match self {
             Self::Direct(connection) => connection.accept_bi().await.ok(),
-            Self::RelayedConnection(relayed) => relayed
+            Self::Relayed(relayed) => relayed
                 .streams
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -71,7 +71,7 @@ impl ClientConnection {
     pub(crate) fn is_closed(&self) -> bool {
         match self {
             Self::Direct(connection) => connection.close_reason().is_some(),
-            Self::RelayedConnection(relayed) => relayed.end.borrow().is_some(),
+            Self::Relayed(relayed) => relayed.end.borrow().is_some(),
         }
     }
 
@@ -79,7 +79,7 @@ impl ClientConnection {
     pub(crate) async fn closed(&self) {
         match self {
             Self::Direct(connection) => drop(connection.closed().await),
-            Self::RelayedConnection(relayed) => {
+            Self::Relayed(relayed) => {
                 drop(relayed.end.subscribe().wait_for(Option::is_some).await);
             }
         }
@@ -93,7 +93,7 @@ impl ClientConnection {
                 Some(ConnectionError::ApplicationClosed(close))
                     if close.error_code == VarInt::from_u32(0)
             ),
-            Self::RelayedConnection(relayed) => *relayed.end.borrow() == Some(RelayedEnd::Quit),
+            Self::Relayed(relayed) => *relayed.end.borrow() == Some(RelayedEnd::Quit),
         }
     }
 
@@ -113,13 +113,13 @@ impl ClientConnection {
             Self::Direct(connection) => {
                 connection.close(VarInt::from_u32(code as u32), message.as_bytes());
             }
-            Self::RelayedConnection(relayed) => relayed.set_end(RelayedEnd::ClosedHere(code)),
+            Self::Relayed(relayed) => relayed.set_end(RelayedEnd::ClosedHere(code)),
         }
     }
 
     /// Records that the client's half of the stream has ended, with an error or regularly (`None`).
     pub(crate) fn record_end(&self, error: Option<&io::Error>) {
-        if let Self::RelayedConnection(relayed) = self {
+        if let Self::Relayed(relayed) = self {
             let read = error
                 .and_then(io::Error::get_ref)
                 .and_then(|error| error.downcast_ref::<ReadError>());
@@ -136,7 +136,7 @@ impl ClientConnection {
     pub(crate) fn stop_code(&self) -> Option<VarInt> {
         match self {
             Self::Direct(_) => None,
-            Self::RelayedConnection(relayed) => match *relayed.end.borrow() {
+            Self::Relayed(relayed) => match *relayed.end.borrow() {
                 Some(RelayedEnd::ClosedHere(code)) => Some(VarInt::from_u32(code as u32)),
                 _ => None,
             },

@@ -127,7 +127,7 @@ impl ClusterMember {
         let mut reported = false;
         loop {
             match leadership.next_step(self.clock.now()) {
-                ElectionStep::WaitState(pause) => tokio::time::sleep(pause).await,
+                ElectionStep::Wait(pause) => tokio::time::sleep(pause).await,
                 ElectionStep::Read => match self.store.look_up_leader().await {
                     Ok(found) => {
                         reported = false;

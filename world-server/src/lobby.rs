@@ -379,7 +379,7 @@ impl Lobby {
                 Timer::Trial(room) => self.end_trial(now, room),
                 Timer::Roster(room) => self.publish_roster(now, room),
                 Timer::HostSilence(host) => self.check_silence(now, host, due),
-                Timer::ListingFeed => self.publish_listing(now),
+                Timer::Listing => self.publish_listing(now),
                 Timer::EndIdleChildren => self.end_idle_children(),
             }
         }

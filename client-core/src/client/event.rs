@@ -53,7 +53,7 @@ pub enum ViewEvent {
         players: Vec<PlayerListing>,
     },
     /// The player is back in the lobby. If a game ran, all its objects have left before this event.
-    OmittedPoses {
+    Left {
         /// The request.
         request: u64,
         /// The room.
@@ -110,11 +110,11 @@ pub enum ViewEvent {
         bytes: usize,
     },
     /// An object came into sight.
-    ObjectEntered(ObjectEntered),
+    Enter(ObjectEntered),
     /// Something about an object has changed. May be dropped if the view does not read: the newest
     /// state can be read directly. Poses cause updates only if the view asks for them
     /// (`Client::watch`).
-    ObjectUpdated(ObjectUpdated),
+    Update(ObjectUpdated),
     /// An object went out of sight.
     Leave {
         /// The object.

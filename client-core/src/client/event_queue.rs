@@ -67,12 +67,8 @@ impl EventQueue {
     // of pushes.
     fn drop_updates(&mut self) -> Result<(), EventsUnread> {
         let before = self.events.len();
-        self.events.retain(|event| {
-            !matches!(
-                event,
-                ViewEvent::ObjectUpdated(_) | ViewEvent::MapProgress { .. }
-            )
-        });
+        self.events
+            .retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
         let waiting = self.events.len();
         self.dropped += (before - waiting) as u64;
         if waiting <= self.max_events / 2 {
@@ -122,7 +118,7 @@ mod tests {
         );
         let updates = kept
             .iter()
-            .filter(|event| matches!(event, ViewEvent::ObjectUpdated(_)))
+            .filter(|event| matches!(event, ViewEvent::Update(_)))
             .count() as u64;
         assert_eq!(queue.dropped() + updates, 1_000);
     }
@@ -144,7 +140,7 @@ mod tests {
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::ObjectUpdated(ObjectUpdated {
+        ViewEvent::Update(ObjectUpdated {
             id,
             t: GameTime::ZERO,
             at: GameTime::ZERO,

@@ -418,7 +418,7 @@ impl LobbySession {
     /// Ends the game first: its objects leave before the views learn that the player left the room.
     fn emit_left(&mut self, request: u64, room: RoomId, code: String, message: String) {
         self.outputs.push_back(LobbyOutput::OutOfRoom);
-        self.emit(ViewEvent::OmittedPoses {
+        self.emit(ViewEvent::Left {
             request,
             room,
             code,

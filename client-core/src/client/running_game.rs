@@ -307,9 +307,9 @@ impl<V> RunningGame<V> {
                 continue;
             };
             let class = if object.is_own() || self.engaged_objects.is_engaged(object.id, t) {
-                AgeClass::EngagedObjects
+                AgeClass::Engaged
             } else if here.ground_distance(position) <= object.freshness().near_m {
-                AgeClass::NearlyEqual
+                AgeClass::Near
             } else {
                 AgeClass::Far
             };
@@ -526,7 +526,7 @@ impl<V> RunningGame<V> {
             now: room_now,
         };
         for record in &body.records {
-            if let Record::EffectReports(effects) = record {
+            if let Record::Effects(effects) = record {
                 self.uplinks.inputs.handle_effects(effects);
                 continue;
             }
@@ -680,7 +680,7 @@ impl<V> RunningGame<V> {
 
     fn emit_replica_events(&mut self, out: &mut GameResults) {
         while let Some(event) = self.replica.poll_event() {
-            out.stats.enters += u64::from(matches!(event, ViewEvent::ObjectEntered(_)));
+            out.stats.enters += u64::from(matches!(event, ViewEvent::Enter(_)));
             out.stats.leaves += u64::from(matches!(event, ViewEvent::Leave { .. }));
             emit(out, event);
         }

@@ -241,7 +241,7 @@ mod tests {
             StepValue(true),
         ));
         let (index, _) = component::HELD_CONTROLS[1];
-        let update = Record::ObjectUpdated {
+        let update = Record::Update {
             alias: ALIAS,
             kind: PLAYER,
             at: ms(scene.now + 150),
@@ -339,7 +339,7 @@ mod tests {
                         .map(|(index, _)| (index, Component::flag(ms(0), false))),
                 );
             }
-            self.hear(&Record::ObjectEntered {
+            self.hear(&Record::Enter {
                 alias: ALIAS,
                 kind,
                 at: ms(self.now + 150),

@@ -124,9 +124,9 @@ impl SimulationStats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgeClass {
     /// The player's own avatar, and objects that interacted with it in the last few seconds.
-    EngagedObjects,
+    Engaged,
     /// Near the avatar.
-    NearlyEqual,
+    Near,
     /// All other objects.
     Far,
 }
@@ -148,8 +148,8 @@ impl AgeByClass {
     /// Adds an age.
     pub fn add(&mut self, class: AgeClass, age: Duration) {
         match class {
-            AgeClass::EngagedObjects => self.engaged.add(age),
-            AgeClass::NearlyEqual => self.near.add(age),
+            AgeClass::Engaged => self.engaged.add(age),
+            AgeClass::Near => self.near.add(age),
             AgeClass::Far => self.far.add(age),
         }
     }

@@ -151,7 +151,7 @@ fn components_that_an_enter_lacks_follow_in_updates() {
     assert_eq!(scene.emitted().len(), 1);
     assert_eq!(scene.seen(1).value("level", ms(100)), None);
     let level = vec![(4, Component::Number(7))];
-    scene.apply(&Record::ObjectUpdated {
+    scene.apply(&Record::Update {
         alias: alias(1, 0),
         kind: AVATAR,
         at: ms(100),
@@ -168,7 +168,7 @@ fn a_record_of_another_kind_than_the_object_s_is_refused() {
     let mut scene = Scene::new();
     scene.at(100).enter(alias(1, 0), 100, 5.0);
     let components = vec![(0, walk(&[(100, 9.0)]))];
-    let update = Record::ObjectUpdated {
+    let update = Record::Update {
         alias: alias(1, 0),
         kind: STONE,
         at: ms(100),
@@ -193,7 +193,7 @@ fn everything_leaves_when_the_connection_is_gone_and_ids_go_on() {
         scene.replica.last_id(),
         PoseDecoding::Full,
     );
-    let record = Record::ObjectEntered {
+    let record = Record::Enter {
         alias: alias(1, 0),
         kind: AVATAR,
         at: ms(0),
@@ -235,7 +235,7 @@ fn a_view_keeps_what_its_factory_made() {
     let mut factory =
         factory::FactoryByKind::new(|enter: &ObjectEntered| format!("{}!", enter.kind));
     let components = vec![(0, walk(&[(0, 1.0)]))];
-    let enter = Record::ObjectEntered {
+    let enter = Record::Enter {
         alias: alias(1, 0),
         kind: STONE,
         at: ms(0),
@@ -277,14 +277,14 @@ fn random_records_do_not_panic() {
             let (alias, kind) = (alias(rng.u16(0..3), rng.u8(0..4)), rng.u8(0..4));
             let components = vec![(0, walk(&[(0, 1.0)]))];
             scene.apply(&match rng.u8(0..3) {
-                0 => Record::ObjectEntered {
+                0 => Record::Enter {
                     alias,
                     kind,
                     at: ms(at),
                     own: rng.bool(),
                     components,
                 },
-                1 => Record::ObjectUpdated {
+                1 => Record::Update {
                     alias,
                     kind,
                     at: ms(at),
@@ -379,7 +379,7 @@ impl Server {
         let record = match (state.phase, chance) {
             (Phase::Free | Phase::Entering, _) => {
                 (state.phase, state.x) = (Phase::Entering, x);
-                Record::ObjectEntered {
+                Record::Enter {
                     alias,
                     kind: AVATAR,
                     at,
@@ -393,7 +393,7 @@ impl Server {
             }
             (Phase::Live, _) => {
                 state.x = x;
-                Record::ObjectUpdated {
+                Record::Update {
                     alias,
                     kind: AVATAR,
                     at,
@@ -419,7 +419,7 @@ impl Server {
             let alias = record.alias().expect("about an object");
             let slot = &mut self.slots[usize::from(alias.slot)];
             match record {
-                Record::ObjectEntered { .. }
+                Record::Enter { .. }
                     if slot.epoch == alias.epoch && slot.phase == Phase::Entering =>
                 {
                     slot.phase = Phase::Live;
@@ -481,7 +481,7 @@ impl Scene {
 
     fn enter(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
         let components = vec![(0, walk(&[(0, x)]))];
-        self.apply(&Record::ObjectEntered {
+        self.apply(&Record::Enter {
             alias,
             kind: AVATAR,
             at: ms(at),
@@ -491,7 +491,7 @@ impl Scene {
     }
 
     fn walk(&mut self, alias: Alias, at: u64, x: f32) -> RecordOutcome {
-        self.apply(&Record::ObjectUpdated {
+        self.apply(&Record::Update {
             alias,
             kind: AVATAR,
             at: ms(at),
@@ -519,10 +519,10 @@ impl Scene {
         let emitted = std::iter::from_fn(|| self.replica.poll_event());
         emitted
             .map(|event| match event {
-                ViewEvent::ObjectEntered(enter) => {
+                ViewEvent::Enter(enter) => {
                     format!("enter {} at {}", enter.id, enter.position.x)
                 }
-                ViewEvent::ObjectUpdated(update) => {
+                ViewEvent::Update(update) => {
                     let [
                         NamedValue {
                             value: ComponentValue::Path { position, .. },
@@ -545,12 +545,12 @@ impl Scene {
         self.replica.advance(self.now, &mut ());
         while let Some(event) = self.replica.poll_event() {
             let fine = match event {
-                ViewEvent::ObjectEntered(enter) => {
+                ViewEvent::Enter(enter) => {
                     let fresh = enter.id > self.last_enter || !self.in_sight.contains(&enter.id);
                     self.last_enter = self.last_enter.max(enter.id);
                     fresh && self.in_sight.insert(enter.id)
                 }
-                ViewEvent::ObjectUpdated(update) => self.in_sight.contains(&update.id),
+                ViewEvent::Update(update) => self.in_sight.contains(&update.id),
                 ViewEvent::Leave { id, .. } => self.in_sight.remove(&id),
                 _ => false,
             };

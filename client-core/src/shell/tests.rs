@@ -71,7 +71,7 @@ async fn a_ticket_leads_into_the_game_over_an_impaired_path() {
     expect(&mut events, |event| matches!(event, ViewEvent::Started(_))).await;
     expect(
         &mut events,
-        |event| matches!(event, ViewEvent::ObjectEntered(enter) if enter.own),
+        |event| matches!(event, ViewEvent::Enter(enter) if enter.own),
     )
     .await;
     let position = handle

@@ -49,7 +49,7 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
             ],
             room(joined),
         ),
-        ViewEvent::OmittedPoses {
+        ViewEvent::Left {
             room,
             code,
             message,
@@ -72,8 +72,8 @@ pub fn event(event: &ViewEvent) -> Option<Json> {
         ViewEvent::Map { t, map, bytes } => {
             json!({ "ev": "map", "t": ms(*t), "boxes": map.boxes.len(), "bytes": bytes })
         }
-        ViewEvent::ObjectEntered(enter) => self::enter(enter),
-        ViewEvent::ObjectUpdated(update) => self::update(update),
+        ViewEvent::Enter(enter) => self::enter(enter),
+        ViewEvent::Update(update) => self::update(update),
         ViewEvent::Leave { id, t } => json!({ "ev": "leave", "t": ms(*t), "id": id }),
         ViewEvent::Event(game_event) => self::game_event(game_event),
         ViewEvent::Error(failure) => self::failure(failure),
@@ -319,7 +319,7 @@ mod tests {
             },
         ];
         let (position, t) = (Position::new(1.0, 2.25, 0.0), GameTime::from_millis(1_250));
-        let json = event(&ViewEvent::ObjectEntered(ObjectEntered {
+        let json = event(&ViewEvent::Enter(ObjectEntered {
             id: 7,
             kind: "avatar".into(),
             own: true,
@@ -372,7 +372,7 @@ mod tests {
             value,
         }];
         let t = GameTime::from_millis(50);
-        let json = event(&ViewEvent::ObjectUpdated(ObjectUpdated {
+        let json = event(&ViewEvent::Update(ObjectUpdated {
             id: 3,
             t,
             at: t,

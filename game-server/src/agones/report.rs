@@ -89,7 +89,7 @@ pub(crate) enum SidecarCall {
     GetGameServer,
     /// This server can get rooms.
     Ready,
-    HealthSpec,
+    Health,
     Count(FleetCounter, CounterValue),
     /// This server shuts down.
     Shutdown,
@@ -100,7 +100,7 @@ impl SidecarCall {
         match self {
             Self::GetGameServer => CallKind::GetGameServer,
             Self::Ready => CallKind::Ready,
-            Self::HealthSpec => CallKind::HealthSpec,
+            Self::Health => CallKind::Health,
             Self::Count(counter, _) => CallKind::Count(counter),
             Self::Shutdown => CallKind::Shutdown,
         }
@@ -110,7 +110,7 @@ impl SidecarCall {
 /// A call without its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallKind {
-    HealthSpec,
+    Health,
     GetGameServer,
     Ready,
     Count(FleetCounter),
@@ -119,7 +119,7 @@ pub(crate) enum CallKind {
 
 impl CallKind {
     const ALL: [Self; 6] = [
-        Self::HealthSpec,
+        Self::Health,
         Self::GetGameServer,
         Self::Ready,
         Self::Count(FleetCounter::Rooms),
@@ -131,7 +131,7 @@ impl CallKind {
 impl fmt::Display for CallKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::HealthSpec => f.write_str("health"),
+            Self::Health => f.write_str("health"),
             Self::GetGameServer => f.write_str("the request for its GameServer"),
             Self::Ready => f.write_str("ready"),
             Self::Count(counter) => write!(f, "the counter '{}'", counter.name()),
@@ -216,7 +216,7 @@ pub(crate) struct AgonesReporter {
 impl AgonesReporter {
     pub(crate) fn new(now: LocalTime, needs_address: bool) -> Self {
         let first = |kind| {
-            if matches!(kind, CallKind::GetGameServer | CallKind::HealthSpec) {
+            if matches!(kind, CallKind::GetGameServer | CallKind::Health) {
                 now
             } else {
                 LocalTime::MAX
@@ -346,7 +346,7 @@ impl AgonesReporter {
         Some(match kind {
             CallKind::GetGameServer => SidecarCall::GetGameServer,
             CallKind::Ready => SidecarCall::Ready,
-            CallKind::HealthSpec => SidecarCall::HealthSpec,
+            CallKind::Health => SidecarCall::Health,
             CallKind::Shutdown => SidecarCall::Shutdown,
             CallKind::Count(counter) => {
                 let figures = self.load?.counter_value(counter);
@@ -379,9 +379,9 @@ impl AgonesReporter {
                 self.ready = true;
                 self.schedule_mut(CallKind::Ready).due = LocalTime::MAX;
             }
-            SidecarCall::HealthSpec => {
+            SidecarCall::Health => {
                 if let Some(every) = self.health_interval {
-                    self.set_due(CallKind::HealthSpec, now + every);
+                    self.set_due(CallKind::Health, now + every);
                 }
             }
             SidecarCall::Count(counter, figures) => {
@@ -405,8 +405,8 @@ impl AgonesReporter {
             return;
         }
         let most = match (kind, self.health_interval) {
-            (CallKind::HealthSpec, None) => return,
-            (CallKind::HealthSpec, Some(every)) => every,
+            (CallKind::Health, None) => return,
+            (CallKind::Health, Some(every)) => every,
             _ => LAST_BACKOFF,
         };
         let turn = self.schedule_mut(kind);

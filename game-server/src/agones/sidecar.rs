@@ -142,7 +142,7 @@ fn request_parts(call: SidecarCall) -> (Method, String, String) {
     match call {
         SidecarCall::GetGameServer => (Method::GET, "/gameserver".to_owned(), String::new()),
         SidecarCall::Ready => post("/ready"),
-        SidecarCall::HealthSpec => post("/health"),
+        SidecarCall::Health => post("/health"),
         SidecarCall::Shutdown => post("/shutdown"),
         SidecarCall::Count(counter, CounterValue { count, capacity }) => (
             Method::PATCH,

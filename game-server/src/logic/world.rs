@@ -171,7 +171,7 @@ impl World {
     /// Traces that a player has left for good.
     pub fn trace_leave(&mut self, player: PlayerId, avatar: ObjectId) {
         self.trace
-            .record(self.now, avatar, || TraceEvent::OmittedPoses { player });
+            .record(self.now, avatar, || TraceEvent::Left { player });
     }
 }
 
@@ -340,7 +340,7 @@ impl World {
     /// attacker: the viewer's player then gets the freshest updates of it. The traffic reveals
     /// this, so mark only what the player knows in any case.
     pub fn engage(&mut self, viewer: ObjectId, object: ObjectId, until: GameTime) {
-        self.changes.push(WorldChange::EngagedObjects {
+        self.changes.push(WorldChange::Engaged {
             viewer,
             object,
             until,

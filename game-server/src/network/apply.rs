@@ -141,7 +141,7 @@ impl Network {
             WorldChange::BecameActive { object } => {
                 self.for_each_follower(object, |viewer| viewer.slots.activate_pose(object));
             }
-            WorldChange::EngagedObjects {
+            WorldChange::Engaged {
                 viewer,
                 object,
                 until,

@@ -174,7 +174,7 @@ mod tests {
         let at = context(&Schema::example(), stamp).horizon(stamp);
         assert_eq!(at, GameTime::from_millis(10_150));
         let path = Component::at_rest(at, Position::on_ground(5.0, 6.0));
-        let enter = Record::ObjectEntered {
+        let enter = Record::Enter {
             alias: Alias { slot: 1, epoch: 2 },
             kind: 1,
             at,
@@ -251,7 +251,7 @@ mod tests {
     fn a_kind_unknown_to_the_schema_fails_the_body() {
         let mut larger = Schema::example();
         larger.kinds.push(larger.kinds[1].clone());
-        let update = |kind| Record::ObjectUpdated {
+        let update = |kind| Record::Update {
             alias: Alias::default(),
             kind,
             at: NEAR,

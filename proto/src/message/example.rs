@@ -187,21 +187,21 @@ fn any_record(rng: &mut fastrand::Rng, base: GameTime) -> Record {
     let kind = rng.u8(..schema.kinds.len() as u8);
     let components = any_components(rng, &schema.kinds[usize::from(kind)], base);
     match rng.u8(..4) {
-        0 => Record::ObjectEntered {
+        0 => Record::Enter {
             alias,
             kind,
             at,
             own: rng.bool(),
             components,
         },
-        1 => Record::ObjectUpdated {
+        1 => Record::Update {
             alias,
             kind,
             at,
             components,
         },
         2 => Record::Leave { alias, at },
-        _ => Record::EffectReports(any_effect_times(rng)),
+        _ => Record::Effects(any_effect_times(rng)),
     }
 }
 

@@ -22,7 +22,7 @@ const KIND_BITS: u32 = 6;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// The client follows the object from now on.
-    ObjectEntered {
+    Enter {
         /// The client's identifier for it.
         alias: Alias,
         /// Index in the schema's kinds.
@@ -35,7 +35,7 @@ pub enum Record {
         components: Vec<(u8, Component)>,
     },
     /// The object has changed.
-    ObjectUpdated {
+    Update {
         /// The client's identifier for it.
         alias: Alias,
         /// As in its `Enter`.
@@ -53,7 +53,7 @@ pub enum Record {
         at: GameTime,
     },
     /// When inputs of the client take effect; the newest first, 1 to [`MAX_EFFECTS`].
-    EffectReports(Vec<EffectTime>),
+    Effects(Vec<EffectTime>),
 }
 
 /// When inputs take effect. Whole milliseconds.
@@ -79,20 +79,18 @@ impl Record {
     /// The object's alias, if the record is about an object.
     pub const fn alias(&self) -> Option<Alias> {
         match self {
-            Self::ObjectEntered { alias, .. }
-            | Self::ObjectUpdated { alias, .. }
-            | Self::Leave { alias, .. } => Some(*alias),
-            Self::EffectReports(_) => None,
+            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => {
+                Some(*alias)
+            }
+            Self::Effects(_) => None,
         }
     }
 
     /// The components that it contains.
     pub fn components(&self) -> &[(u8, Component)] {
         match self {
-            Self::ObjectEntered { components, .. } | Self::ObjectUpdated { components, .. } => {
-                components
-            }
-            Self::Leave { .. } | Self::EffectReports(_) => &[],
+            Self::Enter { components, .. } | Self::Update { components, .. } => components,
+            Self::Leave { .. } | Self::Effects(_) => &[],
         }
     }
 
@@ -123,7 +121,7 @@ impl Record {
             Self::blank,
         )?;
         match self {
-            Self::ObjectEntered {
+            Self::Enter {
                 alias,
                 kind,
                 at,
@@ -134,7 +132,7 @@ impl Record {
                 coder.flag(own)?;
                 wire_components(components, kind, stamp, coder)
             }
-            Self::ObjectUpdated {
+            Self::Update {
                 alias,
                 kind,
                 at,
@@ -147,7 +145,7 @@ impl Record {
                 alias.wire(coder)?;
                 coder.time(at, context.horizon(stamp))
             }
-            Self::EffectReports(effects) => {
+            Self::Effects(effects) => {
                 wire_effect_times(effects, stamp, context.horizon(stamp), coder)
             }
         }
@@ -155,10 +153,10 @@ impl Record {
 
     const fn variant(&self) -> u64 {
         match self {
-            Self::ObjectEntered { .. } => 0,
-            Self::ObjectUpdated { .. } => 1,
+            Self::Enter { .. } => 0,
+            Self::Update { .. } => 1,
             Self::Leave { .. } => 2,
-            Self::EffectReports(_) => 3,
+            Self::Effects(_) => 3,
         }
     }
 
@@ -166,21 +164,21 @@ impl Record {
         let alias = Alias { slot: 0, epoch: 0 };
         let (kind, at, own, components) = (0, GameTime::ZERO, false, Vec::new());
         Some(match variant {
-            0 => Self::ObjectEntered {
+            0 => Self::Enter {
                 alias,
                 kind,
                 at,
                 own,
                 components,
             },
-            1 => Self::ObjectUpdated {
+            1 => Self::Update {
                 alias,
                 kind,
                 at,
                 components,
             },
             2 => Self::Leave { alias, at },
-            3 => Self::EffectReports(Vec::new()),
+            3 => Self::Effects(Vec::new()),
             _ => return None,
         })
     }
@@ -500,7 +498,7 @@ mod tests {
             takes_effect_at: context.horizon(stamp),
         };
         assert_eq!(
-            Record::EffectReports(vec![effect]).bits(&context, stamp),
+            Record::Effects(vec![effect]).bits(&context, stamp),
             1 + 2 + 3 + 10 + 5
         );
         let mut bytes = Vec::new();

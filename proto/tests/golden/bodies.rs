@@ -148,21 +148,21 @@ pub(super) fn records() -> Vec<Record> {
         takes_effect_at: horizon.saturating_sub(Duration::from_millis(before)),
     });
     vec![
-        Record::ObjectEntered {
+        Record::Enter {
             alias: alias(0, 1),
             kind: 0,
             at: horizon,
             own: true,
             components,
         },
-        Record::ObjectEntered {
+        Record::Enter {
             alias: alias(700, 255),
             kind: 2,
             at: late,
             own: false,
             components: walker,
         },
-        Record::ObjectUpdated {
+        Record::Update {
             alias: alias(3, 9),
             kind: 0,
             at: horizon,
@@ -172,7 +172,7 @@ pub(super) fn records() -> Vec<Record> {
             alias: alias(65_535, 0),
             at: horizon,
         },
-        Record::EffectReports(effects.into()),
+        Record::Effects(effects.into()),
     ]
 }
 

@@ -52,7 +52,7 @@ pub(crate) enum ElectionStep {
     /// when the link ends, [`LeaderElection::note_lost_link`].
     Follow(Leader),
     /// Wait.
-    WaitState(Duration),
+    Wait(Duration),
 }
 
 /// The state of the election; see the module.
@@ -155,7 +155,7 @@ impl LeaderElection {
         }
         match self.tried_at {
             Some(at) if now.since(at) < RETRY_PAUSE => {
-                ElectionStep::WaitState(RETRY_PAUSE.saturating_sub(now.since(at)))
+                ElectionStep::Wait(RETRY_PAUSE.saturating_sub(now.since(at)))
             }
             _ => ElectionStep::Follow(leader.clone()),
         }

@@ -109,7 +109,7 @@ impl Lobby {
     pub(super) fn mark_room_changed(&mut self, now: LocalTime, room: RoomId) {
         self.listing.changed.insert(room);
         self.timers
-            .set_if_unset(Timer::ListingFeed, self.listing.next_publish_at.max(now));
+            .set_if_unset(Timer::Listing, self.listing.next_publish_at.max(now));
     }
 
     /// Marks a room whose list of members may have changed.
@@ -121,7 +121,7 @@ impl Lobby {
 
     /// Publishes changes of rooms to the subscribers.
     pub(super) fn publish_listing(&mut self, now: LocalTime) {
-        self.timers.cancel(Timer::ListingFeed);
+        self.timers.cancel(Timer::Listing);
         if self.listing.changed.is_empty() {
             return;
         }

@@ -19,17 +19,17 @@ use super::pool::ChildPoolConfig;
 pub enum PlacementPolicy {
     /// The least loaded host by booked or reported load, whichever is higher.
     #[default]
-    ReportedLoad,
+    Measured,
     /// The least loaded host by booked load: the same rooms give the same placement.
-    BookedPlacement,
+    LeastLoaded,
     /// The home host of the map; as `Measured` if that is full.
     Zones,
 }
 
 impl PlacementPolicy {
     const ALL: [(PlacementPolicy, &str); 3] = [
-        (Self::ReportedLoad, "measured"),
-        (Self::BookedPlacement, "least-loaded"),
+        (Self::Measured, "measured"),
+        (Self::LeastLoaded, "least-loaded"),
         (Self::Zones, "zones"),
     ];
 
@@ -42,8 +42,8 @@ impl PlacementPolicy {
         };
         let by_load = MeasuredPlacement { spread };
         match self {
-            Self::ReportedLoad => Box::new(by_load),
-            Self::BookedPlacement => Box::new(BookedPlacement(by_load)),
+            Self::Measured => Box::new(by_load),
+            Self::LeastLoaded => Box::new(BookedPlacement(by_load)),
             Self::Zones => Box::new(ZonePlacement { fallback: by_load }),
         }
     }
@@ -210,8 +210,8 @@ mod tests {
         };
         assert_eq!(
             (
-                place(PlacementPolicy::BookedPlacement),
-                place(PlacementPolicy::ReportedLoad)
+                place(PlacementPolicy::LeastLoaded),
+                place(PlacementPolicy::Measured)
             ),
             (Some(1), Some(2))
         );

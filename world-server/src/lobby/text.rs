@@ -127,7 +127,7 @@ impl fmt::Debug for Password {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextFault {
     Empty,
-    LineTooLong,
+    TooLong,
     Forbidden(char),
 }
 
@@ -135,7 +135,7 @@ impl TextFault {
     fn into_refusal(self, code: ErrorCode, what: &str, max: usize) -> LobbyRefusal {
         let message = match self {
             Self::Empty => format!("{what} has 1 to {max} characters; this one is empty"),
-            Self::LineTooLong => format!("{what} has 1 to {max} characters; this one has more"),
+            Self::TooLong => format!("{what} has 1 to {max} characters; this one has more"),
             Self::Forbidden(c) => format!("{what} may not hold the character U+{:04X}", c as u32),
         };
         LobbyRefusal::new(code, message)
@@ -155,7 +155,7 @@ fn normalise(text: &str, max: usize, allowed: impl Fn(char) -> bool) -> Result<S
         return Err(TextFault::Empty);
     }
     if text.chars().count() > max {
-        return Err(TextFault::LineTooLong);
+        return Err(TextFault::TooLong);
     }
     match text.chars().find(|c| !allowed(*c)) {
         Some(forbidden) => Err(TextFault::Forbidden(forbidden)),

@@ -29,7 +29,7 @@ pub(super) enum Timer {
     /// The host may have been silent for too long.
     HostSilence(HostId),
     /// Changes of the list of rooms are published.
-    ListingFeed,
+    Listing,
     /// Surplus children are ended.
     EndIdleChildren,
 }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn timers_come_due_in_order_and_once() {
         let mut timers = LobbyTimers::default();
-        timers.set(Timer::ListingFeed, at(30));
+        timers.set(Timer::Listing, at(30));
         timers.set(Timer::Hello(ConnId(2)), at(10));
         timers.set(Timer::Hello(ConnId(1)), at(10));
         assert_eq!(timers.next_deadline(), Some(at(10)));
@@ -106,18 +106,18 @@ mod tests {
             Some((at(10), Timer::Hello(ConnId(2))))
         );
         assert_eq!(timers.poll_due(at(20)), None);
-        assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::ListingFeed)));
+        assert_eq!(timers.poll_due(at(30)), Some((at(30), Timer::Listing)));
         assert_eq!(timers.next_deadline(), None);
     }
 
     #[test]
     fn setting_again_moves_a_timer_and_cancelling_removes_it() {
         let mut timers = LobbyTimers::default();
-        timers.set(Timer::ListingFeed, at(10));
-        timers.set(Timer::ListingFeed, at(20));
-        timers.set_if_unset(Timer::ListingFeed, at(5));
+        timers.set(Timer::Listing, at(10));
+        timers.set(Timer::Listing, at(20));
+        timers.set_if_unset(Timer::Listing, at(5));
         assert_eq!(timers.next_deadline(), Some(at(20)));
-        timers.cancel(Timer::ListingFeed);
+        timers.cancel(Timer::Listing);
         assert_eq!(timers.next_deadline(), None);
     }
 

@@ -103,11 +103,11 @@ impl FaultDetector {
             ViewEvent::Created { room, .. } | ViewEvent::Joined { room, .. } => {
                 self.room = Some(room.clone());
             }
-            ViewEvent::OmittedPoses { code, message, .. } => {
+            ViewEvent::Left { code, message, .. } => {
                 self.room = None;
                 self.note_interruption("removed from the room", format!("{code}: {message}"));
             }
-            ViewEvent::ObjectEntered(enter) => {
+            ViewEvent::Enter(enter) => {
                 let new = self.in_sight.insert(enter.id);
                 self.expect(new, "enter twice", enter.id);
                 if enter.own {
@@ -118,7 +118,7 @@ impl FaultDetector {
                 let known = self.in_sight.remove(id);
                 self.expect(known, "leave without enter", *id);
             }
-            ViewEvent::ObjectUpdated(update) => {
+            ViewEvent::Update(update) => {
                 self.expect_in_sight(update.id, "update of what is not in sight");
             }
             ViewEvent::Event(game_event) => {
@@ -389,7 +389,7 @@ mod tests {
 
     fn enter(id: u32, own: bool) -> ViewEvent {
         let (t, position) = (GameTime::ZERO, Position::default());
-        ViewEvent::ObjectEntered(ObjectEntered {
+        ViewEvent::Enter(ObjectEntered {
             id,
             kind: "avatar".into(),
             own,
@@ -419,7 +419,7 @@ mod tests {
     }
 
     fn update(id: u32) -> ViewEvent {
-        ViewEvent::ObjectUpdated(ObjectUpdated {
+        ViewEvent::Update(ObjectUpdated {
             id,
             t: GameTime::ZERO,
             at: GameTime::ZERO,

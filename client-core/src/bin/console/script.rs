@@ -217,7 +217,7 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
     /// follow.
     pub(crate) fn handle_event(&mut self, now: LocalTime, event: &ViewEvent) -> bool {
         self.update_state(event);
-        let shown = !matches!(event, ViewEvent::ObjectUpdated(_)) || self.watching;
+        let shown = !matches!(event, ViewEvent::Update(_)) || self.watching;
         let Some(request) = request_of(event).filter(|request| self.unanswered.remove(request))
         else {
             self.resume(now);
@@ -488,14 +488,14 @@ impl<K: FnMut() -> [u8; 16]> Script<K> {
                     self.game = GamePresence::Expected;
                 }
             }
-            ViewEvent::OmittedPoses { .. } => (self.room, self.game) = (None, GamePresence::Out),
+            ViewEvent::Left { .. } => (self.room, self.game) = (None, GamePresence::Out),
             ViewEvent::Started(started) => {
                 self.game = GamePresence::Present {
                     spells: started.spells.clone(),
                     avatar: false,
                 };
             }
-            ViewEvent::ObjectEntered(enter) if enter.own => {
+            ViewEvent::Enter(enter) if enter.own => {
                 if let GamePresence::Present { avatar, .. } = &mut self.game {
                     *avatar = true;
                 }
@@ -554,7 +554,7 @@ fn request_of(event: &ViewEvent) -> Option<u64> {
         ViewEvent::Rooms { request, .. }
         | ViewEvent::Created { request, .. }
         | ViewEvent::Joined { request, .. }
-        | ViewEvent::OmittedPoses { request, .. }
+        | ViewEvent::Left { request, .. }
         | ViewEvent::Done { request }
         | ViewEvent::Players { request, .. }
         | ViewEvent::Renamed { request, .. } => Some(*request),

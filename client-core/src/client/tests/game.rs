@@ -63,7 +63,7 @@ fn an_object_is_shown_from_its_time_on_and_read_at_any() {
     assert_eq!(scene.client.objects().count(), 0);
     scene.pass(ms(120));
     let events = scene.events();
-    let [ViewEvent::ObjectEntered(entered)] = &events[..] else {
+    let [ViewEvent::Enter(entered)] = &events[..] else {
         panic!("{events:?}")
     };
     assert!(entered.own && &*entered.kind == "avatar" && entered.t >= at.whole_millis());
@@ -89,14 +89,14 @@ fn an_update_is_emitted_on_arrival_with_its_future_value() {
     scene.events();
     let at = scene.room_time() + ms(110);
     let way = path(&[(scene.room_time(), 5.0), (at, 5.0), (at + ms(1_000), 10.0)]);
-    scene.send(&[Record::ObjectUpdated {
+    scene.send(&[Record::Update {
         alias: alias(1),
         kind: 0,
         at,
         components: vec![(0, way)],
     }]);
     let events = scene.events();
-    let [ViewEvent::ObjectUpdated(update)] = &events[..] else {
+    let [ViewEvent::Update(update)] = &events[..] else {
         panic!("{events:?}")
     };
     assert_eq!((update.id, update.at), (1, at.whole_millis()));
@@ -120,7 +120,7 @@ fn a_late_update_is_counted_as_late() {
     scene.pass(ms(500));
     let then = scene.room_time().saturating_sub(ms(200));
     let components = vec![(0, path(&[(then, 5.0), (then + ms(100), 9.0)]))];
-    scene.send(&[Record::ObjectUpdated {
+    scene.send(&[Record::Update {
         alias: alias(1),
         kind: 0,
         at: then,
@@ -174,7 +174,7 @@ fn an_event_waits_for_the_object_that_it_names() {
     scene.pass(ms(70));
     let events = scene.events();
     assert!(
-        matches!(&events[0], ViewEvent::ObjectEntered(enter) if enter.id == 1),
+        matches!(&events[0], ViewEvent::Enter(enter) if enter.id == 1),
         "{events:?}"
     );
     let ViewEvent::Event(game_event) = &events[1] else {
@@ -325,7 +325,7 @@ fn objects_leave_before_the_view_learns_of_the_left_room() {
         ),
         "{events:?}"
     );
-    assert!(matches!(&events[2], ViewEvent::OmittedPoses { code, .. } if code == "host_died"));
+    assert!(matches!(&events[2], ViewEvent::Left { code, .. } if code == "host_died"));
     assert!(matches!(scene.outputs[..], [ClientOutput::CloseGame]));
     assert_eq!(scene.client.stats().leaves, 2);
     assert_eq!(scene.client.next_deadline(), None);
@@ -361,7 +361,7 @@ fn a_broken_game_is_joined_again_with_a_fresh_ticket_and_fresh_ids() {
     let now = scene.room_time();
     scene.send(&[enter(0, now, 5.0)]);
     scene.pass(ms(50));
-    assert!(matches!(&scene.events()[..], [ViewEvent::ObjectEntered(enter)] if enter.id == 2));
+    assert!(matches!(&scene.events()[..], [ViewEvent::Enter(enter)] if enter.id == 2));
 }
 
 #[test]
@@ -687,7 +687,7 @@ fn age_and_gaps_are_those_of_the_newest_datagram() {
     let now = scene.room_time();
     let far = now + ms(60_000);
     let components = vec![(0, path(&[(now, 0.0), (far, 100.0)]))];
-    scene.send(&[Record::ObjectEntered {
+    scene.send(&[Record::Enter {
         alias: alias(1),
         kind: 0,
         at: now,

@@ -301,7 +301,7 @@ fn a_lost_seat_is_reported_with_its_reason() {
         scene.connect_world();
         scene.welcome(resumed, None);
         let left = scene.events().into_iter().find_map(|event| match event {
-            ViewEvent::OmittedPoses {
+            ViewEvent::Left {
                 room,
                 code,
                 message,

@@ -52,11 +52,11 @@ fn a_walker_is_shown_on_its_way_from_pose_to_pose() {
         !scene
             .events()
             .iter()
-            .any(|event| matches!(event, ViewEvent::ObjectUpdated(_)))
+            .any(|event| matches!(event, ViewEvent::Update(_)))
     );
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
-    assert!(matches!(&scene.events()[..], [ViewEvent::ObjectUpdated(update)] if update.id == id));
+    assert!(matches!(&scene.events()[..], [ViewEvent::Update(update)] if update.id == id));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_render_delay_applies_to_poses_and_not_to_timelines() {
     scene.client.watch(true);
     walkers.tick(&mut scene, 9.2);
     let events = scene.events();
-    let [ViewEvent::ObjectUpdated(update)] = &events[..] else {
+    let [ViewEvent::Update(update)] = &events[..] else {
         panic!("{events:?}")
     };
     assert_eq!(update.at, scene.room_time() + ms(200));
@@ -275,7 +275,7 @@ fn key_changes_are_sent_until_confirmed_and_effects_become_known() {
         sampled_until: own[1].at,
         takes_effect_at: (scene.room_time() + LAG).whole_millis(),
     };
-    scene.send(&[Record::EffectReports(vec![effect])]);
+    scene.send(&[Record::Effects(vec![effect])]);
     let known: Vec<_> = scene
         .client
         .own_inputs()
@@ -411,7 +411,7 @@ fn hear(scene: &mut Scene) {
 
 fn enter_walker(slot: u16, at: GameTime, x: f32) -> Record {
     let components = vec![(0, Component::Pose(pose_at(x, 0.0)))];
-    Record::ObjectEntered {
+    Record::Enter {
         alias: alias(slot),
         kind: WALKER,
         at,

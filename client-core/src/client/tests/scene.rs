@@ -392,7 +392,7 @@ pub(super) fn enter(slot: u16, at: GameTime, x: f32) -> Record {
         (0, path(&[(at, x)])),
         (1, Component::gauge(at, 50.0, 2.0, 100.0)),
     ];
-    Record::ObjectEntered {
+    Record::Enter {
         alias: alias(slot),
         kind: 0,
         at,

@@ -305,7 +305,7 @@ impl Scene {
         let pose = self.pose(kind, x);
         self.sent.push((number, alias.slot, pose));
         let components = vec![(0, Component::Pose(pose))];
-        let enter = Record::ObjectEntered {
+        let enter = Record::Enter {
             alias,
             kind,
             at: at(number * TICK_MS) + LAG,
@@ -390,11 +390,11 @@ impl Scene {
         let emitted = std::iter::from_fn(|| self.replica.poll_event());
         emitted
             .map(|event| match event {
-                ViewEvent::ObjectEntered(enter) => {
+                ViewEvent::Enter(enter) => {
                     format!("enter {} at {}", enter.id, enter.position.x)
                 }
                 ViewEvent::Leave { id, .. } => format!("leave {id}"),
-                ViewEvent::ObjectUpdated(update) => {
+                ViewEvent::Update(update) => {
                     match update.components.first().map(|component| &component.value) {
                         Some(ComponentValue::Pose { position, .. }) => {
                             format!(

@@ -252,7 +252,7 @@ fn tick(link: &mut Link, clock: ShellClock, connection: &Connection, schema: &Sc
         Component::at_rest(GameTime::ZERO, Position::on_ground(1.0, 1.0)),
     )];
     let alias = Alias { slot: 0, epoch: 0 };
-    let mut enter = Record::ObjectEntered {
+    let mut enter = Record::Enter {
         alias,
         kind: 0,
         at: GameTime::ZERO,

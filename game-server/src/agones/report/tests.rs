@@ -46,7 +46,7 @@ fn health_is_reported_twice_in_each_period() {
     assert_eq!(
         calls
             .iter()
-            .filter(|call| **call == SidecarCall::HealthSpec)
+            .filter(|call| **call == SidecarCall::Health)
             .count(),
         13
     );
@@ -63,7 +63,7 @@ fn disabled_health_checks_are_not_sent() {
     assert!(
         calls
             .iter()
-            .filter(|call| **call == SidecarCall::HealthSpec)
+            .filter(|call| **call == SidecarCall::Health)
             .count()
             <= 2,
         "{calls:?}"
@@ -161,7 +161,7 @@ fn a_slow_answer_delays_no_other_call() {
     assert_eq!(
         first,
         [
-            SidecarCall::HealthSpec,
+            SidecarCall::Health,
             SidecarCall::GetGameServer,
             SidecarCall::Ready,
             rooms(0, 8),
@@ -172,12 +172,12 @@ fn a_slow_answer_delays_no_other_call() {
     for second in 1..=10 {
         report.handle_answer(
             at(second * 2_500),
-            SidecarCall::HealthSpec,
+            SidecarCall::Health,
             Ok(SidecarAnswer::Done),
         );
         assert_eq!(
             poll_all(&mut report, at((second + 1) * 2_500)),
-            [SidecarCall::HealthSpec]
+            [SidecarCall::Health]
         );
     }
 }
@@ -202,7 +202,7 @@ fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
     );
     let pings = calls
         .iter()
-        .filter(|call| **call == SidecarCall::HealthSpec)
+        .filter(|call| **call == SidecarCall::Health)
         .count();
     assert!(
         (20..=30).contains(&pings),
@@ -221,7 +221,7 @@ fn a_missing_sidecar_is_logged_once_and_retried_with_backoff() {
     for call in [
         SidecarCall::GetGameServer,
         SidecarCall::Ready,
-        SidecarCall::HealthSpec,
+        SidecarCall::Health,
         rooms(0, 8),
         players(0, 0),
     ] {

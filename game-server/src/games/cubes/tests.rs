@@ -342,7 +342,7 @@ fn the_game_overrides_defaults_of_room_parameters() {
 fn engaged(scene: &Scene) -> BTreeMap<ObjectId, usize> {
     let mut pairs = BTreeMap::<ObjectId, std::collections::BTreeSet<ObjectId>>::new();
     for change in &scene.changes {
-        if let WorldChange::EngagedObjects { viewer, object, .. } = change {
+        if let WorldChange::Engaged { viewer, object, .. } = change {
             pairs.entry(*viewer).or_default().insert(*object);
         }
     }

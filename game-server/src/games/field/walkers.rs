@@ -48,7 +48,7 @@ pub enum WalkMode {
     /// From one random position to the next.
     Waypoints,
     /// With a heading that turns at random.
-    SteeredWalker,
+    Steered,
 }
 
 impl WalkMode {
@@ -58,7 +58,7 @@ impl WalkMode {
     pub(super) fn from_word(word: &str) -> Self {
         match word {
             "waypoints" => Self::Waypoints,
-            "steered" => Self::SteeredWalker,
+            "steered" => Self::Steered,
             _ => Self::Played,
         }
     }
@@ -96,7 +96,7 @@ impl ServerWalkers {
         rng: Rng,
     ) -> ObjectId {
         let avatar = match walk {
-            WalkMode::SteeredWalker => self.spawn_steered(world, rng),
+            WalkMode::Steered => self.spawn_steered(world, rng),
             WalkMode::Waypoints | WalkMode::Played => {
                 self.spawn_between_waypoints(world, timers, rng)
             }

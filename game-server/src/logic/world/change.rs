@@ -57,7 +57,7 @@ pub enum WorldChange {
     },
     /// An avatar is engaged with an object, its target or its attacker: its player gets the
     /// freshest updates of it.
-    EngagedObjects {
+    Engaged {
         /// The avatar.
         viewer: ObjectId,
         /// The object it is engaged with.
@@ -111,7 +111,7 @@ impl WorldChange {
             | Self::Components { object, .. }
             | Self::BecameActive { object }
             | Self::Team { object }
-            | Self::EngagedObjects { object, .. }
+            | Self::Engaged { object, .. }
             | Self::Visibility { object }
             | Self::Event { about: object, .. } => Some(object),
             Self::Budget { .. } => None,

@@ -463,7 +463,7 @@ fn the_trace_reports_the_truth_when_enabled() {
         ),
         (
             150,
-            TraceEvent::OmittedPoses {
+            TraceEvent::Left {
                 player: PlayerId(3),
             },
         ),

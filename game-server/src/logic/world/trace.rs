@@ -52,7 +52,7 @@ pub enum TraceEvent {
         name: String,
     },
     /// Its player has left for good.
-    OmittedPoses {
+    Left {
         /// The player's id.
         player: PlayerId,
     },

@@ -306,7 +306,7 @@ impl BodyWriter<'_, '_> {
             delay: shared_state.delay,
             near: stamp,
         };
-        let mut record = Record::EffectReports(self.effect_reports.newest_first());
+        let mut record = Record::Effects(self.effect_reports.newest_first());
         let bits = record.bits(&context, stamp);
         if writer.bits_written() + bits + END_BITS > max_bits {
             return 0;

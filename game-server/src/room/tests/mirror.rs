@@ -340,7 +340,7 @@ impl Mirror {
         let Some(alias) = record.alias() else { return };
         let object = object_of(alias);
         match record {
-            Record::ObjectEntered {
+            Record::Enter {
                 kind, components, ..
             } => {
                 let format = self
@@ -365,7 +365,7 @@ impl Mirror {
                     known.note(number, stamp, *pose, truth);
                 }
             }
-            Record::ObjectUpdated { .. } | Record::EffectReports(_) => {}
+            Record::Update { .. } | Record::Effects(_) => {}
             Record::Leave { .. } => {
                 let known = self
                     .slots

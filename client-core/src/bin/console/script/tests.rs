@@ -90,7 +90,7 @@ fn commands_without_a_game_are_errors() {
 
     let mut scene = Scene::in_room();
     scene.line("objects");
-    scene.tell(&ViewEvent::OmittedPoses {
+    scene.tell(&ViewEvent::Left {
         request: 0,
         room: RoomId(1),
         code: "kicked".into(),
@@ -279,7 +279,7 @@ fn the_next_line_waits_for_the_chat_message() {
 
 #[test]
 fn updates_are_printed_when_they_are_watched() {
-    let update = ViewEvent::ObjectUpdated(ambit_client_core::client::event::ObjectUpdated {
+    let update = ViewEvent::Update(ambit_client_core::client::event::ObjectUpdated {
         id: 1,
         t: GameTime::ZERO,
         at: GameTime::ZERO,
@@ -464,7 +464,7 @@ fn started() -> ViewEvent {
 
 fn enter(own: bool) -> ViewEvent {
     let (t, position) = (GameTime::ZERO, Position::default());
-    ViewEvent::ObjectEntered(ObjectEntered {
+    ViewEvent::Enter(ObjectEntered {
         id: 1,
         kind: "avatar".into(),
         own,

@@ -85,7 +85,7 @@ fn a_victim_is_not_engaged_with_an_attacker_that_has_left() {
 
 fn engaged(changes: &[WorldChange]) -> Vec<(ObjectId, ObjectId, u64)> {
     let pair = |change: &WorldChange| match *change {
-        WorldChange::EngagedObjects {
+        WorldChange::Engaged {
             viewer,
             object,
             until,

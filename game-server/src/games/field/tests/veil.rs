@@ -243,7 +243,7 @@ fn bystanders(seed: u64, ann_moves: u64) -> Vec<WorldChange> {
         }
         let is_own = |change: &WorldChange| {
             change.object() == Some(ann)
-                || matches!(change, WorldChange::EngagedObjects { viewer, .. } if *viewer == ann)
+                || matches!(change, WorldChange::Engaged { viewer, .. } if *viewer == ann)
         };
         reported.extend(scene.run(50).into_iter().filter(|change| !is_own(change)));
     }

@@ -59,7 +59,7 @@ fn a_leg_begins_when_the_last_one_ends_at_four_metres_a_second() {
 
 #[test]
 fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
-    let mut scene = crowd(WalkMode::SteeredWalker, 50, 50.0, 3);
+    let mut scene = crowd(WalkMode::Steered, 50, 50.0, 3);
     let poses = |scene: &Scene| {
         walkers(scene)
             .into_iter()
@@ -100,7 +100,7 @@ fn a_steered_walker_moves_at_4_m_per_s_and_turns_a_little_each_tick() {
 #[test]
 fn steered_walkers_stay_as_dense_at_the_edge_as_everywhere() {
     let (edge, near) = (100.0, 10.0);
-    let mut scene = crowd(WalkMode::SteeredWalker, 400, edge, 4);
+    let mut scene = crowd(WalkMode::Steered, 400, edge, 4);
     let at_border = |position: &Position| {
         let inside = |at: f32| (near..=edge - near).contains(&at);
         !inside(position.x) || !inside(position.y)
@@ -164,7 +164,7 @@ fn equal_seeds_give_equal_walks_bit_for_bit_and_others_differ() {
             .map(|_| (tick(&mut scene), positions(&scene)).1)
             .collect::<Vec<_>>()
     };
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         assert_eq!(run(walk, 6), run(walk, 6));
         assert_ne!(run(walk, 6), run(walk, 7));
     }
@@ -185,14 +185,14 @@ fn a_walk_does_not_depend_on_other_walkers() {
         }
         positions(&scene)[0]
     };
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         assert_eq!(run(walk, false), run(walk, true));
     }
 }
 
 #[test]
 fn a_steered_walk_is_the_same_on_every_machine() {
-    let mut scene = crowd(WalkMode::SteeredWalker, 3, 40.0, 9);
+    let mut scene = crowd(WalkMode::Steered, 3, 40.0, 9);
     for _ in 0..1_000 {
         tick(&mut scene);
     }
@@ -212,7 +212,7 @@ fn a_steered_walk_is_the_same_on_every_machine() {
 
 #[test]
 fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let walked = |busy: bool| {
             let mut scene = crowd(walk, 1, 40.0, 10);
             for _ in 0..100 {
@@ -246,7 +246,7 @@ fn commands_of_a_walker_s_player_are_accepted_and_ignored() {
 
 #[test]
 fn a_walker_that_leaves_is_removed_and_the_others_walk_on() {
-    for walk in [WalkMode::Waypoints, WalkMode::SteeredWalker] {
+    for walk in [WalkMode::Waypoints, WalkMode::Steered] {
         let mut scene = crowd(walk, 3, 40.0, 11);
         let leaving = walkers(&scene)[1];
         scene

@@ -253,7 +253,7 @@ fn team_engagement_and_budget_changes_are_passed_on() {
     assert_eq!((world.team(one), world.team(other)), (Some(3), None));
     let expected = [
         WorldChange::Team { object: one },
-        WorldChange::EngagedObjects {
+        WorldChange::Engaged {
             viewer: one,
             object: other,
             until: ms(900),
