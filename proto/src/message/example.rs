@@ -280,7 +280,7 @@ pub(super) fn any_component(rng: &mut fastrand::Rng, codec: &Codec) -> Component
             );
         }),
         (Component::Flag(flag), _) => {
-            any_points(rng, |rng, time| flag.insert(time, StepValue(rng.bool())))
+            any_points(rng, |rng, time| flag.insert(time, StepValue(rng.bool())));
         }
         (component, codec) => unreachable!("{codec:?} begins as {component:?}"),
     }
