@@ -1,11 +1,11 @@
-//! Runs a recording (`--record`) again: the same room, bit by bit, as fast as it goes.
+//! Replays a recording (`--record`): the same room, bit by bit, as fast as possible.
 //!
-//! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints what the
-//! room was, how long it ran and a hash of all that came out. A room that panicked panics again, at
-//! the same tick, under a debugger if you like.
+//! `cargo run --release -p ambit-game-server --example replay -- DIR/room-1.rec` prints the room's
+//! parameters, how long it ran and a hash of all its datagrams. A room that panicked panics again,
+//! at the same tick, under a debugger if you like.
 //!
-//! `DIR/room-1.kept` is what is left of a room that killed its hosts: it goes on from there as at
-//! the next host, for ten seconds.
+//! `DIR/room-1.kept` is the saved state of a room that crashed its hosts: the example continues it
+//! as the next host would, for ten seconds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
         }
     });
     println!(
-        "{last} ms of room time; the datagrams' hash is {:016x}",
+        "{last} ms of room time; the hash of the datagrams is {:016x}",
         hash.finish()
     );
     let room = result?;
@@ -63,10 +63,12 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What the next host would have done.
+/// Does what the next host would have done.
 fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
-    let resume = order.resume.ok_or("nothing is known of the room")?;
+    let resume = order
+        .resume
+        .ok_or("the file has no saved state of the room")?;
     let header = Header {
         game: order.game,
         room: order.room,
@@ -80,7 +82,7 @@ fn resume(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let until = GameTime::from_micros(resume.now_us) + Duration::from_secs(10);
     let room = keeper::take_up(config, game, || until, &resume)?;
     println!(
-        "went on until {:?}, with {} objects",
+        "continued until {:?}, with {} objects",
         room.last_tick(),
         room.world().len()
     );

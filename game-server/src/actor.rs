@@ -387,7 +387,7 @@ impl GameServer {
         }
         // What arrived before the end still counts.
         self.gather();
-        self.inputs.push(Input::LostLeader { client });
+        self.inputs.push(Input::Lost { client });
     }
 
     fn leave(&mut self, client: ClientId) {

@@ -230,7 +230,7 @@ impl Wire for Recorded {
                 coder.u64(&mut player.0)?;
                 coder.text(name, MAX_TEXT)?;
             }
-            Input::LostLeader { client } => coder.u32(&mut client.0)?,
+            Input::Lost { client } => coder.u32(&mut client.0)?,
             Input::Remove { player } | Input::Stay { player } => coder.u64(&mut player.0)?,
             Input::Rename { player, name } => {
                 coder.u64(&mut player.0)?;
@@ -285,7 +285,7 @@ impl Recorded {
     fn which(input: &Input) -> u64 {
         match input {
             Input::Join { .. } => 0,
-            Input::LostLeader { .. } => 1,
+            Input::Lost { .. } => 1,
             Input::Remove { .. } => 2,
             Input::Rename { .. } => 3,
             Input::Datagram { .. } => 4,
@@ -304,7 +304,7 @@ impl Recorded {
                 player,
                 name,
             }),
-            1 => Ok(Input::LostLeader { client }),
+            1 => Ok(Input::Lost { client }),
             2 => Ok(Input::Remove { player }),
             3 => Ok(Input::Rename { player, name }),
             4 => Ok(Input::Datagram {
@@ -458,7 +458,7 @@ mod tests {
                 at: Position::new(1.5, -0.0, 2.0),
                 carried: vec![4],
             },
-            Input::LostLeader { client },
+            Input::Lost { client },
             Input::Remove { player },
         ]
     }

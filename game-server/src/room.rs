@@ -55,7 +55,7 @@ pub enum Input {
         name: String,
     },
     /// A connection broke; the avatar waits for the grace period.
-    LostLeader {
+    Lost {
         /// The connection that is gone.
         client: ClientId,
     },
@@ -192,7 +192,7 @@ pub enum Accepted {
         name: String,
     },
     /// A player's connection is gone.
-    LostLeader {
+    Lost {
         /// Who.
         player: PlayerId,
     },
@@ -540,7 +540,7 @@ impl Room {
                 self.come(now, *player, name);
                 Ok(())
             }
-            Accepted::LostLeader { player } => {
+            Accepted::Lost { player } => {
                 if let Some(seat) = self.seats.get_mut(player) {
                     seat.presence = Presence::Away(now);
                 }
@@ -620,7 +620,7 @@ impl Room {
                 player,
                 name,
             } => self.join(now, client, player, name, outputs),
-            Input::LostLeader { client } => self.lose(now, client),
+            Input::Lost { client } => self.lose(now, client),
             Input::Remove { player } => self.remove(now, player),
             Input::Rename { player, name } => {
                 let _ = self.accept(now, Accepted::Rename { player, name });
@@ -749,7 +749,7 @@ impl Room {
             return;
         };
         self.disconnect(client);
-        let _ = self.accept(now, Accepted::LostLeader { player });
+        let _ = self.accept(now, Accepted::Lost { player });
     }
 
     fn remove(&mut self, now: GameTime, player: PlayerId) {

@@ -46,7 +46,7 @@ pub fn room(data: &[u8]) {
             }
             BODY => scene.send_body(client, choices.bytes()),
             MESSAGE => scene.send_message(client, choices.bytes()),
-            LOSE_CONNECTION => scene.inputs.push(Input::LostLeader { client }),
+            LOSE_CONNECTION => scene.inputs.push(Input::Lost { client }),
             JOIN => scene.join(client),
             REMOVE => scene.inputs.push(Input::Remove {
                 player: PlayerId(client.0.into()),
@@ -105,7 +105,7 @@ impl Scene {
         self.links.insert(client, Link::new(LinkConfig::client()));
         self.forged.remove(&client);
         // As the host does: a client id is used once at a time.
-        self.inputs.push(Input::LostLeader { client });
+        self.inputs.push(Input::Lost { client });
         self.inputs.push(Input::Join {
             client,
             player: PlayerId(client.0.into()),

@@ -279,7 +279,7 @@ pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
             player: PlayerId(3),
             name: "Zoë".into(),
         },
-        Input::LostLeader { client },
+        Input::Lost { client },
         Input::Remove {
             player: PlayerId(3),
         },

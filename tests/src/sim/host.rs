@@ -396,7 +396,7 @@ impl SimHost {
         if let Some(room) = self.rooms.get_mut(&id)
             && room.clients.remove(&client).is_some()
         {
-            room.inputs.push(Input::LostLeader { client });
+            room.inputs.push(Input::Lost { client });
         }
     }
 

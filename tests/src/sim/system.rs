@@ -96,7 +96,7 @@ enum Parcel {
     GameClosed { conn: GameConn },
     Up { conn: GameConn, bytes: Bytes },
     Down { conn: GameConn, bytes: Bytes },
-    WakeReason { guest: usize },
+    Wake { guest: usize },
     OfHost { host: HostId, what: OfHost },
 }
 
@@ -594,7 +594,7 @@ impl System {
                     self.with(guest, |client, now| client.handle_datagram(now, &bytes));
                 }
             }
-            Parcel::WakeReason { guest } => {
+            Parcel::Wake { guest } => {
                 if self.guests[guest].wake.is_some_and(|wake| wake <= now) {
                     self.guests[guest].wake = None;
                     self.with(guest, Client::handle_timeout);
@@ -625,7 +625,7 @@ impl System {
             // What is overdue is done a moment later, so that time goes on.
             self.agenda.add(
                 wake.max(self.now + Duration::from_micros(100)),
-                Parcel::WakeReason { guest },
+                Parcel::Wake { guest },
             );
         }
     }

@@ -349,7 +349,7 @@ impl Life {
                 }
                 (Some(client), 0) => {
                     self.clients.remove(&player);
-                    inputs.push(Input::LostLeader { client });
+                    inputs.push(Input::Lost { client });
                 }
                 (Some(_), 1) => {
                     self.clients.remove(&player);

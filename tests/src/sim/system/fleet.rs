@@ -94,7 +94,7 @@ pub enum State {
     /// It says and does nothing.
     Hung,
     /// It says its last words.
-    CloseReason,
+    Ending,
 }
 
 /// All of them.
@@ -276,7 +276,7 @@ impl System {
             return;
         };
         node.host.hand_over();
-        node.state = State::CloseReason;
+        node.state = State::Ending;
         self.pump();
         // Also one that has nothing to say ends.
         self.write_soon(id);
@@ -461,12 +461,12 @@ impl System {
                 );
             }
             OfHost::Written => self.write(host),
-            OfHost::Told(_) if node.state == State::CloseReason => {}
+            OfHost::Told(_) if node.state == State::Ending => {}
             OfHost::Told(message)
                 if matches!(message.body, Some(world_to_host::Body::Drain(_))) =>
             {
                 node.host.handle_world(now, *message);
-                node.state = State::CloseReason;
+                node.state = State::Ending;
                 self.pump();
                 self.write_soon(host);
             }
@@ -609,7 +609,7 @@ impl System {
                 },
             );
         }
-        let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::CloseReason);
+        let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::Ending);
         for datagram in datagrams {
             self.carry_said(host, datagram);
         }

@@ -1,4 +1,4 @@
-//! In a room: connections come and go, cubes stay.
+//! The game in a room: connections come and go, cubes stay.
 
 use ambit_proto::ids::ClientId;
 use ambit_proto::link::{Link, LinkConfig};
@@ -15,7 +15,7 @@ fn a_player_who_disconnects_keeps_the_cube_and_can_return() {
     scene.ticks(60);
     let avatar = scene.room.avatar(ANN).expect("she is in");
     let before = scene.room.world().pose(avatar);
-    scene.tick(Some(Input::LostLeader {
+    scene.tick(Some(Input::Lost {
         client: ClientId(1),
     }));
     scene.ticks(100);
@@ -34,7 +34,7 @@ fn the_keys_of_a_disconnected_player_are_released() {
     scene.hold(Keymap(0).with(control::RIGHT, true));
     scene.ticks(10);
     assert!(scene.room.world().flag(avatar, 2));
-    scene.tick(Some(Input::LostLeader {
+    scene.tick(Some(Input::Lost {
         client: ClientId(1),
     }));
     assert!(!scene.room.world().flag(avatar, 2));
