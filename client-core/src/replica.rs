@@ -467,13 +467,12 @@ impl<V> Replica<V> {
             self.times,
             &self.names.kinds[usize::from(kind)],
         );
-        self.events
-            .push_back(ViewEvent::Update(ObjectUpdated {
-                id,
-                t: now,
-                at,
-                components,
-            }));
+        self.events.push_back(ViewEvent::Update(ObjectUpdated {
+            id,
+            t: now,
+            at,
+            components,
+        }));
         RecordOutcome::Update {
             late: novelty == Novelty::Late,
         }

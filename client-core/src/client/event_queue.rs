@@ -67,12 +67,8 @@ impl EventQueue {
     // of pushes.
     fn drop_updates(&mut self) -> Result<(), EventsUnread> {
         let before = self.events.len();
-        self.events.retain(|event| {
-            !matches!(
-                event,
-                ViewEvent::Update(_) | ViewEvent::MapProgress { .. }
-            )
-        });
+        self.events
+            .retain(|event| !matches!(event, ViewEvent::Update(_) | ViewEvent::MapProgress { .. }));
         let waiting = self.events.len();
         self.dropped += (before - waiting) as u64;
         if waiting <= self.max_events / 2 {

@@ -172,13 +172,12 @@ impl<V> Replica<V> {
                 .map(|value| NamedValue { name, value })
                 .into_iter()
                 .collect();
-            self.events
-                .push_back(ViewEvent::Update(ObjectUpdated {
-                    id: object.id,
-                    t: now,
-                    at,
-                    components,
-                }));
+            self.events.push_back(ViewEvent::Update(ObjectUpdated {
+                id: object.id,
+                t: now,
+                at,
+                components,
+            }));
         }
     }
 }

@@ -79,9 +79,9 @@ impl Record {
     /// The object's alias, if the record is about an object.
     pub const fn alias(&self) -> Option<Alias> {
         match self {
-            Self::Enter { alias, .. }
-            | Self::Update { alias, .. }
-            | Self::Leave { alias, .. } => Some(*alias),
+            Self::Enter { alias, .. } | Self::Update { alias, .. } | Self::Leave { alias, .. } => {
+                Some(*alias)
+            }
             Self::Effects(_) => None,
         }
     }
@@ -89,9 +89,7 @@ impl Record {
     /// The components that it contains.
     pub fn components(&self) -> &[(u8, Component)] {
         match self {
-            Self::Enter { components, .. } | Self::Update { components, .. } => {
-                components
-            }
+            Self::Enter { components, .. } | Self::Update { components, .. } => components,
             Self::Leave { .. } | Self::Effects(_) => &[],
         }
     }
