@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Header;
-use ambit_game_server::room::{Input, Room};
+use ambit_game_server::room::{Room, RoomInput};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::time::GameTime;
 
@@ -75,7 +75,7 @@ fn live(game: &str, parameters: &[(&str, &str)]) -> (Header, Room) {
     let mut room = Registry::standard()
         .room(&header)
         .expect("possible parameters");
-    let join = |player: u32| Input::Join {
+    let join = |player: u32| RoomInput::Join {
         client: ClientId(player),
         player: PlayerId(player.into()),
         name: "ann".into(),

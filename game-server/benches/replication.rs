@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Header;
-use ambit_game_server::room::{Input, Output, Room};
+use ambit_game_server::room::{Room, RoomInput, RoomOutput};
 use ambit_game_server::stats::{RoomStats, Sharing};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::keymap::Keymap;
@@ -113,8 +113,8 @@ struct Town {
     room: Room,
     now: GameTime,
     links: Vec<Link>,
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
+    inputs: Vec<RoomInput>,
+    outputs: Vec<RoomOutput>,
     /// On their way to the clients.
     posted: Vec<(ClientId, Bytes)>,
 }
@@ -148,7 +148,7 @@ impl Town {
         let room = Registry::standard()
             .room(&header)
             .expect("parameters of field");
-        let join = |client| Input::Join {
+        let join = |client| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
             name: client.to_string(),
@@ -185,7 +185,7 @@ impl Town {
                 .wire(writer)
                 .expect("a writer refuses nothing");
             });
-            self.inputs.push(Input::Datagram {
+            self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),
                 at: self.now,
                 bytes: bytes.into(),
@@ -196,7 +196,7 @@ impl Town {
                 .tick(self.now, &mut self.inputs, &mut self.outputs)
         });
         let datagrams = self.outputs.drain(..).filter_map(|output| match output {
-            Output::Datagram { client, bytes } => Some((client, bytes)),
+            RoomOutput::Datagram { client, bytes } => Some((client, bytes)),
             _ => None,
         });
         self.posted.extend(datagrams);

@@ -12,12 +12,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ambit_game_server::keeper;
+use ambit_game_server::host_core::checkpoints::restore_room;
+use ambit_game_server::host_core::messages::WorldOrder;
+use ambit_game_server::host_core::protobuf::order_of;
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::{self, Header, Recording};
-use ambit_game_server::room::Output;
-use ambit_proto::control::host::OpenRoom;
-use ambit_proto::time::GameTime;
+use ambit_game_server::room::RoomOutput;
+use ambit_proto::control::host::{OpenRoom, WorldToHost, world_to_host};
 use prost::Message as _;
 
 fn main() -> ExitCode {
@@ -49,7 +50,7 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let result = record::replay(&bytes, &Registry::standard(), |now, outputs| {
         last = now.millis();
         for output in outputs {
-            if let Output::Datagram { client, bytes } = output {
+            if let RoomOutput::Datagram { client, bytes } = output {
                 (client, bytes).hash(&mut hash);
             }
         }
@@ -66,19 +67,24 @@ fn replay(path: &str) -> Result<(), Box<dyn std::error::Error>> {
 /// What the next host would have done.
 fn go_on(path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let order = OpenRoom::decode(&std::fs::read(path)?[..])?;
-    let resume = order.resume.ok_or("nothing is known of the room")?;
+    let Some(WorldOrder::OpenRoom(assignment)) = order_of(WorldToHost {
+        body: Some(world_to_host::Body::OpenRoom(order)),
+    }) else {
+        unreachable!("an order to open a room is one")
+    };
+    let resume = assignment.resume.ok_or("nothing is known of the room")?;
     let header = Header {
-        game: order.game,
-        room: order.room,
-        seed: order.seed,
-        capacity: order.capacity,
+        game: assignment.game,
+        room: assignment.room.0,
+        seed: assignment.seed,
+        capacity: assignment.capacity,
         grace_ms: 30_000,
-        parameters: order.parameters.into_iter().collect(),
+        parameters: assignment.parameters.into_iter().collect(),
     };
     println!("{header:?}");
     let (config, game) = Registry::standard().prepare(&header)?;
-    let until = GameTime::from_micros(resume.now_us) + Duration::from_secs(10);
-    let room = keeper::take_up(config, game, || until, &resume)?;
+    let until = resume.now + Duration::from_secs(10);
+    let room = restore_room(config, game, || until, &resume)?;
     println!(
         "went on until {:?}, with {} objects",
         room.last_tick(),

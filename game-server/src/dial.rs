@@ -1,8 +1,7 @@
 //! The way to a WorldServer on another machine, dialled again whenever it is lost.
 //!
 //! Of a cluster any of its WorldServers may be named: one that follows another says `try_again`
-//! and, if it knows it, where that one is. Meanwhile the rooms go on, for as long as the lease
-//! lasts (`host::lease`), and for [`FORSAKEN_AFTER`] without being heard.
+//! and, if it knows it, where that one is. Meanwhile the rooms go on.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,7 +16,7 @@ use tokio::net::lookup_host;
 use tokio_util::sync::CancellationToken;
 
 use crate::carrier::host_end_over;
-use crate::host::{Ended, HostControl};
+use crate::host::{HostControl, HostEnding};
 
 /// How long the last words may take.
 const PART_WITHIN: Duration = Duration::from_secs(1);
@@ -34,8 +33,6 @@ const NOT_SPOKEN: u8 = 120;
 /// How long a host that is asked to end looks for a WorldServer that takes its rooms: longer than
 /// it takes to find a new leader.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(8);
-/// Rooms of a host that no WorldServer has asked for so long are closed.
-const FORSAKEN_AFTER: Duration = Duration::from_mins(1);
 
 /// Where to call, and what has to be shown there.
 #[derive(Clone, Debug)]
@@ -59,12 +56,12 @@ pub(crate) async fn dial(
     control: &mut HostControl,
     worlds: &Worlds,
     stop: &CancellationToken,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<HostEnding> {
     let trusted = worlds.fingerprints.clone();
     let verifier =
         FingerprintVerifier::asking(move |_: &str, shown: Fingerprint| trusted.contains(&shown));
     let mut calls = Calls::new(&worlds.addresses);
-    let (mut pause, mut linked_at) = (FIRST_PAUSE, now());
+    let mut pause = FIRST_PAUSE;
     let mut leave_by = None;
     loop {
         if stop.is_cancelled() {
@@ -76,9 +73,9 @@ pub(crate) async fn dial(
         }
         let address = calls.next();
         match serve_once(control, &address, &verifier, stop).await {
-            Ok(Ended::LinkLost) => {
+            Ok(HostEnding::LinkLost) => {
                 tracing::warn!(address, "the link to the WorldServer has ended");
-                (pause, linked_at) = (FIRST_PAUSE, now());
+                pause = FIRST_PAUSE;
                 calls.again_later(&address);
             }
             Ok(ended) => return Ok(ended),
@@ -110,15 +107,9 @@ pub(crate) async fn dial(
         } else {
             (pause * 2).min(LAST_PAUSE)
         };
-        if has_rooms && linked_at.elapsed() > FORSAKEN_AFTER {
-            tracing::error!(
-                "no WorldServer has asked for the rooms of this host for so long that they are closed"
-            );
-            control.close_rooms().await;
-        }
     }
     control.close_rooms().await;
-    Ok(Ended::LinkLost)
+    Ok(HostEnding::LinkLost)
 }
 
 /// One call, and all that comes of it.
@@ -127,7 +118,7 @@ async fn serve_once(
     address: &str,
     verifier: &Arc<FingerprintVerifier>,
     stop: &CancellationToken,
-) -> Result<Ended, Missed> {
+) -> Result<HostEnding, Missed> {
     // Each call has a socket of its own: nothing of an earlier one is in its way.
     let (endpoint, connection) =
         match tokio::time::timeout(ANSWER_WITHIN, call(address, verifier)).await {
@@ -148,7 +139,7 @@ async fn serve_once(
     let (link, carrying) = host_end_over(input, output, None);
     let mut carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
-    if matches!(ended, Ended::LinkLost | Ended::Unserved) {
+    if matches!(ended, HostEnding::LinkLost | HostEnding::Unserved) {
         // Nobody reads any more, and rooms wait for another link. One that lives after all is not
         // to give them away at once. (Of a connection that is closed, quinn would forget why.)
         if connection.close_reason().is_none() {
@@ -161,20 +152,20 @@ async fn serve_once(
     } else {
         let _ = tokio::time::timeout(PART_WITHIN, &mut carrying).await;
     }
-    if ended == Ended::HandedOver {
+    if ended == HostEnding::HandedOver {
         // The WorldServer closes the connection when it has read all.
         let _ = tokio::time::timeout(PART_WITHIN, connection.closed()).await;
     }
-    let has_lost = matches!(ended, Ended::LinkLost | Ended::Unserved);
+    let has_lost = matches!(ended, HostEnding::LinkLost | HostEnding::Unserved);
     let result = match closed_by_world(&connection) {
-        Some(close) if is(&close, ErrorCode::BadTicket) => Ok(Ended::Refused(format!(
+        Some(close) if is(&close, ErrorCode::BadTicket) => Ok(HostEnding::Refused(format!(
             "the WorldServer at {address} does not take the key of `--host-key`"
         ))),
         // One that has served and goes is lost; one that never did follows another.
-        Some(close) if is(&close, ErrorCode::TryAgain) && ended == Ended::Unserved => Err(
+        Some(close) if is(&close, ErrorCode::TryAgain) && ended == HostEnding::Unserved => Err(
             Missed::Follows(String::from_utf8_lossy(&close.reason).into_owned()),
         ),
-        _ if ended == Ended::Unserved => Err(Missed::Unreachable(anyhow::anyhow!(
+        _ if ended == HostEnding::Unserved => Err(Missed::Unreachable(anyhow::anyhow!(
             "it has hung up before it asked for anything"
         ))),
         _ => Ok(ended),

@@ -7,6 +7,8 @@
 
 pub mod config;
 pub mod games;
+pub mod host_core;
+pub mod journal;
 pub mod logic;
 pub mod network;
 pub mod record;
@@ -23,10 +25,8 @@ pub mod cli;
 pub mod clock_thread;
 mod dial;
 pub mod endpoint;
-pub mod fence;
 pub mod host;
 pub mod identity;
-pub mod keeper;
 pub mod places;
 pub mod process;
 mod room_files;

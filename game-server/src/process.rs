@@ -24,7 +24,7 @@ use crate::carrier::host_end_over;
 use crate::cli::{Advertise, Options, World};
 use crate::dial::{Worlds, dial};
 use crate::endpoint;
-use crate::host::{Ended, GameHost, HostConfig, HostControl};
+use crate::host::{GameHost, HostConfig, HostControl, HostEnding};
 use crate::identity::Identity;
 use crate::logic::registry::Registry;
 
@@ -210,10 +210,10 @@ async fn serve_parent(
     output: pipe::Sender,
     stop: &CancellationToken,
 ) -> anyhow::Result<Parting> {
-    let (link, carrying) = host_end_over(input, output, Some(control.written()));
+    let (link, carrying) = host_end_over(input, output, Some(control.journal_written()));
     let carrying = tokio::spawn(carrying);
     let ended = control.run(link, stop).await;
-    if ended == Ended::Stalled {
+    if ended == HostEnding::Stalled {
         // Not a word to anybody: whatever it would say is somebody else's to say by now.
         tracing::error!(
             "this process was stopped for so long that its rooms go on elsewhere; it ends"
@@ -223,9 +223,9 @@ async fn serve_parent(
     // What the host said last is still written, unless nobody reads.
     let _ = tokio::time::timeout(PART_WITHIN, carrying).await;
     match ended {
-        Ended::Refused(why) => bail!(why),
-        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
-        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
+        HostEnding::Refused(why) => bail!(why),
+        HostEnding::HandedOver | HostEnding::Stalled => Ok(Parting::Vanish),
+        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(Parting::Close),
     }
 }
 
@@ -235,11 +235,11 @@ async fn serve_worlds(
     worlds: &Worlds,
     stop: &CancellationToken,
 ) -> anyhow::Result<Parting> {
-    control.written();
+    control.journal_written();
     match dial(control, worlds, stop).await? {
-        Ended::HandedOver | Ended::Stalled => Ok(Parting::Vanish),
-        Ended::Refused(why) => bail!(why),
-        Ended::Drained | Ended::LinkLost | Ended::Unserved => Ok(Parting::Close),
+        HostEnding::HandedOver | HostEnding::Stalled => Ok(Parting::Vanish),
+        HostEnding::Refused(why) => bail!(why),
+        HostEnding::Drained | HostEnding::LinkLost | HostEnding::Unserved => Ok(Parting::Close),
     }
 }
 

@@ -1,38 +1,33 @@
-//! A recording of a room: all that went in, so that the same room can be run again, bit by bit.
+//! A recording of a room: all that went in, so that the same room can run again, bit by bit.
 //!
-//! [`Recorder`] turns each tick's time and inputs into bytes; [`Recording`] reads them back;
-//! [`replay`] runs them through a new room. The shells write the bytes to a file, and after a panic
-//! the file holds the tick that caused it: an entry is recorded before the room is ticked.
+//! A recording is a snapshot and a journal, as the WorldServer keeps them for failover
+//! ([`crate::journal`]); the snapshot is missing if the room began with the recording. The journal
+//! holds what the host gave the room, datagrams included, so that a replay runs the network too. (A
+//! journal for failover holds the decoded commands alone.) The shells write the bytes to a file.
+//! After a panic the file holds the tick that caused it: an entry is recorded before the room is
+//! ticked.
 //!
 //! Format: the magic `AMBITREC`, version (32 bits big-endian), then entries, each a 32-bit
-//! big-endian length and that many bytes. The first entry is the [`Header`], each other one a tick:
-//! the room's time and its inputs. Cost: a copy of the inputs.
+//! big-endian length and that many bytes of postcard. The first entry is the [`Header`] and the
+//! snapshot, each other one a tick: the room's time and its inputs. Cost: a copy of the inputs.
 
 use std::collections::BTreeMap;
 
-use ambit_proto::ids::{ClientId, PlayerId};
-use ambit_proto::space::Position;
 use ambit_proto::time::GameTime;
-use ambit_proto::wire::{self, Coder, Wire, WireError};
+use serde::{Deserialize, Serialize};
 
+use crate::journal::{JournalEntry, RoomSnapshot, SavedRoom};
 use crate::logic::registry::Registry;
-use crate::room::{Input, Output, Room};
+use crate::room::{Room, RoomInput, RoomOutput};
+use crate::saved::{self, BadState};
 
 const MAGIC: &[u8; 8] = b"AMBITREC";
-/// Datagrams are recorded as they came, so a new shape of these (`ambit_proto::message::VERSION`)
-/// is a new version here.
-const VERSION: u32 = 3;
-/// Longest text of a header or name, in bytes.
-const MAX_TEXT: usize = 4_096;
-/// A datagram is never longer.
-const MAX_BYTES: usize = 65_535;
-/// What an avatar carries through a gate is never longer.
-const MAX_CARRIED: usize = ambit_proto::host::MAX_CARRIED_BYTES;
-/// Inputs of one tick, at most.
-const MAX_INPUTS: usize = 1 << 24;
+/// Datagrams and inputs are recorded as they are, so a new shape of these
+/// (`ambit_proto::message::VERSION`, [`RoomInput`]) is a new version here.
+const VERSION: u32 = 4;
 
 /// How the room was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Name of the game.
     pub game: String,
@@ -48,30 +43,24 @@ pub struct Header {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Turns what goes into a room into the bytes of a recording.
-#[derive(Debug, Default)]
-pub struct Recorder {
-    entry: Vec<u8>,
-}
-
-/// The bytes of a recording can't be read.
+/// Why the bytes of a recording can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRecording {
-    /// It is something else.
+    /// Another kind of file.
     #[error("not a recording of a room")]
     Foreign,
-    /// It was made by a server that spoke otherwise with its clients.
+    /// Made by another build.
     #[error(
-        "a recording of version {0}, and this build runs those of version {VERSION}: take the build that made it"
+        "a recording of version {0}, and this build runs those of version {VERSION}: use the build that made it"
     )]
     Version(u32),
-    /// It ends within an entry: the process died while writing.
+    /// The process died while it wrote an entry.
     #[error("the recording ends within an entry")]
     Truncated,
-    /// An entry makes no sense.
+    /// An entry does not decode.
     #[error("an entry of the recording can't be read: {0}")]
-    Entry(#[from] WireError),
-    /// The room that it speaks of can't be made here.
+    Entry(#[from] BadState),
+    /// The room can't be made by this build.
     #[error("the recorded room can't be made: {0}")]
     Room(String),
 }
@@ -81,30 +70,32 @@ pub enum BadRecording {
 pub struct Recording<'a> {
     /// How the room was made.
     pub header: Header,
+    snapshot: Option<RoomSnapshot>,
     rest: &'a [u8],
 }
 
-impl Recorder {
-    /// Appends the beginning of a recording to `out`.
-    pub fn start(&mut self, header: &Header, out: &mut Vec<u8>) {
-        out.extend_from_slice(MAGIC);
-        out.extend_from_slice(&VERSION.to_be_bytes());
-        self.entry(&mut header.clone(), out);
-    }
+/// Appends the beginning of a recording to `out`. `snapshot` is the room before the first tick that
+/// is recorded, unless that is its first one.
+pub fn begin(header: &Header, snapshot: Option<&RoomSnapshot>, out: &mut Vec<u8>) {
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&VERSION.to_be_bytes());
+    let snapshot = snapshot.map(|snapshot| (snapshot.at, &snapshot.state));
+    put_entry(&saved::of(&(header, snapshot)), out);
+}
 
-    /// Appends one tick to `out`.
-    pub fn tick(&mut self, now: GameTime, inputs: &[Input], out: &mut Vec<u8>) {
-        let inputs = inputs.iter().cloned().map(Some).map(Recorded).collect();
-        self.entry(&mut Tick { now, inputs }, out);
-    }
+/// Appends one tick to `out`.
+pub fn append(entry: &JournalEntry, out: &mut Vec<u8>) {
+    put_entry(&saved::of(&(entry.at, &entry.inputs)), out);
+}
 
-    fn entry(&mut self, entry: &mut impl Wire, out: &mut Vec<u8>) {
-        self.entry.clear();
-        wire::encode_into(entry, &mut self.entry);
-        let length = u32::try_from(self.entry.len()).expect("an entry is shorter than 4 GiB");
-        out.extend_from_slice(&length.to_be_bytes());
-        out.extend_from_slice(&self.entry);
+/// A whole recording of what is known of a room.
+pub fn recording_of(header: &Header, saved: &SavedRoom) -> Vec<u8> {
+    let mut out = Vec::new();
+    begin(header, Some(&saved.snapshot), &mut out);
+    for entry in &saved.journal {
+        append(entry, &mut out);
     }
+    out
 }
 
 impl<'a> Recording<'a> {
@@ -116,27 +107,34 @@ impl<'a> Recording<'a> {
         if version != VERSION {
             return Err(BadRecording::Version(version));
         }
-        let (entry, rest) = split(rest)?.ok_or(BadRecording::Truncated)?;
+        let (entry, rest) = split_entry(rest)?.ok_or(BadRecording::Truncated)?;
+        let (header, snapshot): (Header, Option<(GameTime, Vec<u8>)>) = saved::all(entry)?;
         Ok(Recording {
-            header: wire::decode(entry)?,
+            header,
+            snapshot: snapshot.map(|(at, state)| RoomSnapshot { at, state }),
             rest,
         })
     }
 
-    /// The next tick; none at the end.
-    pub fn next_tick(&mut self) -> Result<Option<(GameTime, Vec<Input>)>, BadRecording> {
-        let Some((entry, rest)) = split(self.rest)? else {
+    /// The room before the first tick that was recorded.
+    pub fn room(&self, registry: &Registry) -> Result<Room, BadRecording> {
+        let Some(snapshot) = &self.snapshot else {
+            return room(&self.header, registry);
+        };
+        let (config, game) = registry
+            .prepare(&self.header)
+            .map_err(|error| BadRecording::Room(error.to_string()))?;
+        Ok(Room::restore(config, game, &snapshot.state)?)
+    }
+
+    /// The next tick; `None` at the end.
+    pub fn next_tick(&mut self) -> Result<Option<(GameTime, Vec<RoomInput>)>, BadRecording> {
+        let Some((entry, rest)) = split_entry(self.rest)? else {
             return Ok(None);
         };
         self.rest = rest;
-        let tick: Tick = wire::decode(entry)?;
-        Ok(Some((
-            tick.now,
-            tick.inputs
-                .into_iter()
-                .filter_map(|Recorded(input)| input)
-                .collect(),
-        )))
+        let (at, inputs) = saved::all(entry)?;
+        Ok(Some((at, JournalEntry { at, inputs }.inputs()?)))
     }
 }
 
@@ -144,10 +142,10 @@ impl<'a> Recording<'a> {
 pub fn replay(
     bytes: &[u8],
     registry: &Registry,
-    mut each: impl FnMut(GameTime, &[Output]),
+    mut each: impl FnMut(GameTime, &[RoomOutput]),
 ) -> Result<Room, BadRecording> {
     let mut recording = Recording::read(bytes)?;
-    let mut room = room(&recording.header, registry)?;
+    let mut room = recording.room(registry)?;
     let mut outputs = Vec::new();
     while let Some((now, mut inputs)) = recording.next_tick()? {
         outputs.clear();
@@ -164,187 +162,17 @@ pub fn room(header: &Header, registry: &Registry) -> Result<Room, BadRecording> 
         .map_err(|error| BadRecording::Room(error.to_string()))
 }
 
-/// One tick's inputs.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Tick {
-    now: GameTime,
-    inputs: Vec<Recorded>,
+fn put_entry(entry: &[u8], out: &mut Vec<u8>) {
+    let length = u32::try_from(entry.len()).expect("an entry is shorter than 4 GiB");
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(entry);
 }
 
-/// `None` only before it is read.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Recorded(Option<Input>);
+/// An entry, and what follows it.
+type SplitEntry<'a> = (&'a [u8], &'a [u8]);
 
-impl Wire for Header {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.text(&mut self.game, MAX_TEXT)?;
-        coder.u64(&mut self.room)?;
-        coder.u64(&mut self.seed)?;
-        coder.u32(&mut self.capacity)?;
-        coder.u32(&mut self.grace_ms)?;
-        let mut parameters: Vec<Parameter> = self
-            .parameters
-            .iter()
-            .map(|(key, value)| Parameter(key.clone(), value.clone()))
-            .collect();
-        coder.list(&mut parameters, MAX_TEXT)?;
-        self.parameters = parameters
-            .into_iter()
-            .map(|Parameter(key, value)| (key, value))
-            .collect();
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-struct Parameter(String, String);
-
-impl Wire for Parameter {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        coder.text(&mut self.0, MAX_TEXT)?;
-        coder.text(&mut self.1, MAX_TEXT)
-    }
-}
-
-/// Time in microseconds (64 bits), then the inputs.
-impl Wire for Tick {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        instant(&mut self.now, coder)?;
-        coder.list(&mut self.inputs, MAX_INPUTS)
-    }
-}
-
-/// Which input in 4 bits, then its fields.
-impl Wire for Recorded {
-    fn wire(&mut self, coder: &mut impl Coder) -> Result<(), WireError> {
-        let mut which = self.0.as_ref().map_or(0, Recorded::which);
-        coder.bits(&mut which, 4)?;
-        let mut input = self.0.take().map_or_else(|| Recorded::blank(which), Ok)?;
-        match &mut input {
-            Input::Join {
-                client,
-                player,
-                name,
-            } => {
-                coder.u32(&mut client.0)?;
-                coder.u64(&mut player.0)?;
-                coder.text(name, MAX_TEXT)?;
-            }
-            Input::Lost { client } => coder.u32(&mut client.0)?,
-            Input::Remove { player } | Input::Stay { player } => coder.u64(&mut player.0)?,
-            Input::Rename { player, name } => {
-                coder.u64(&mut player.0)?;
-                coder.text(name, MAX_TEXT)?;
-            }
-            Input::Budget {
-                client,
-                bytes_per_s,
-            } => {
-                let mut whose = client.is_some();
-                coder.flag(&mut whose)?;
-                let mut id = client.map_or(0, |client| client.0);
-                coder.u32(&mut id)?;
-                *client = whose.then_some(ClientId(id));
-                coder.u32(bytes_per_s)?;
-            }
-            Input::LetGo { player, number } => {
-                coder.u64(&mut player.0)?;
-                coder.u64(number)?;
-            }
-            Input::Admit {
-                player,
-                number,
-                name,
-                at,
-                carried,
-            } => {
-                coder.u64(&mut player.0)?;
-                coder.u64(number)?;
-                coder.text(name, MAX_TEXT)?;
-                for metres in [&mut at.x, &mut at.y, &mut at.z] {
-                    let mut bits = metres.to_bits();
-                    coder.u32(&mut bits)?;
-                    *metres = f32::from_bits(bits);
-                }
-                coder.bytes(carried, MAX_CARRIED)?;
-            }
-            Input::Datagram { client, at, bytes } => {
-                coder.u32(&mut client.0)?;
-                instant(at, coder)?;
-                let mut copy = bytes.to_vec();
-                coder.bytes(&mut copy, MAX_BYTES)?;
-                *bytes = copy.into();
-            }
-        }
-        self.0 = Some(input);
-        Ok(())
-    }
-}
-
-impl Recorded {
-    fn which(input: &Input) -> u64 {
-        match input {
-            Input::Join { .. } => 0,
-            Input::Lost { .. } => 1,
-            Input::Remove { .. } => 2,
-            Input::Rename { .. } => 3,
-            Input::Datagram { .. } => 4,
-            Input::Budget { .. } => 5,
-            Input::LetGo { .. } => 6,
-            Input::Stay { .. } => 7,
-            Input::Admit { .. } => 8,
-        }
-    }
-
-    fn blank(which: u64) -> Result<Input, WireError> {
-        let (client, player, name) = (ClientId(0), PlayerId(0), String::new());
-        match which {
-            0 => Ok(Input::Join {
-                client,
-                player,
-                name,
-            }),
-            1 => Ok(Input::Lost { client }),
-            2 => Ok(Input::Remove { player }),
-            3 => Ok(Input::Rename { player, name }),
-            4 => Ok(Input::Datagram {
-                client,
-                at: GameTime::ZERO,
-                bytes: bytes::Bytes::new(),
-            }),
-            5 => Ok(Input::Budget {
-                client: None,
-                bytes_per_s: 0,
-            }),
-            6 => Ok(Input::LetGo { player, number: 0 }),
-            7 => Ok(Input::Stay { player }),
-            8 => Ok(Input::Admit {
-                player,
-                number: 0,
-                name,
-                at: Position::default(),
-                carried: Vec::new(),
-            }),
-            value => Err(WireError::Unknown {
-                what: "input of a room",
-                value,
-            }),
-        }
-    }
-}
-
-fn instant(time: &mut GameTime, coder: &mut impl Coder) -> Result<(), WireError> {
-    let mut micros = time.micros();
-    coder.u64(&mut micros)?;
-    *time = GameTime::from_micros(micros);
-    Ok(())
-}
-
-/// An entry, and what is behind it.
-type Split<'a> = (&'a [u8], &'a [u8]);
-
-/// The next entry; none at the end.
-fn split(bytes: &[u8]) -> Result<Option<Split<'_>>, BadRecording> {
+/// The next entry; `None` at the end.
+fn split_entry(bytes: &[u8]) -> Result<Option<SplitEntry<'_>>, BadRecording> {
     if bytes.is_empty() {
         return Ok(None);
     }
@@ -357,7 +185,12 @@ fn split(bytes: &[u8]) -> Result<Option<Split<'_>>, BadRecording> {
 
 #[cfg(test)]
 mod tests {
+    use ambit_proto::ids::{ClientId, PlayerId};
+    use ambit_proto::message::Action;
+    use ambit_proto::space::Position;
+
     use super::*;
+    use crate::room::{TransferArrival, TransferId};
 
     #[test]
     fn what_was_recorded_is_read_back() {
@@ -406,10 +239,38 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("a recording of version 1, and this build runs those of version 3")
+                .starts_with("a recording of version 1, and this build runs those of version 4")
         );
         bytes[0] = b'B';
         assert_eq!(Recording::read(&bytes).err(), Some(BadRecording::Foreign));
+    }
+
+    #[test]
+    fn a_saved_room_is_a_recording_that_begins_with_a_snapshot() {
+        let header = Header {
+            parameters: BTreeMap::new(),
+            ..header()
+        };
+        let registry = Registry::standard();
+        let mut first = room(&header, &registry).expect("a room of the field");
+        let mut join = vec![inputs().swap_remove(0)];
+        first.tick(GameTime::ZERO, &mut Vec::new(), &mut Vec::new());
+        let snapshot = RoomSnapshot {
+            at: GameTime::ZERO,
+            state: first.save().expect("the field can be saved"),
+        };
+        first.tick(GameTime::from_millis(50), &mut join, &mut Vec::new());
+        let saved = SavedRoom {
+            snapshot,
+            journal: vec![JournalEntry::new(
+                GameTime::from_millis(50),
+                first.journal(),
+            )],
+        };
+        let recording = recording_of(&header, &saved);
+        let again = replay(&recording, &registry, |_, _| {}).expect("a recording");
+        assert_eq!(again.last_tick(), first.last_tick());
+        assert_eq!(again.avatar(PlayerId(2)), first.avatar(PlayerId(2)));
     }
 
     fn header() -> Header {
@@ -424,50 +285,54 @@ mod tests {
         }
     }
 
-    fn inputs() -> Vec<Input> {
-        let (client, player) = (ClientId(1), PlayerId(2));
+    fn inputs() -> Vec<RoomInput> {
+        let (client, player, at) = (ClientId(1), PlayerId(2), GameTime::from_micros(7));
         vec![
-            Input::Join {
+            RoomInput::Join {
                 client,
                 player,
                 name: "ann".to_owned(),
             },
-            Input::Datagram {
+            RoomInput::Datagram {
                 client,
-                at: GameTime::from_micros(7),
+                at,
                 bytes: vec![1, 2, 3].into(),
             },
-            Input::Rename {
+            RoomInput::Rename {
                 player,
                 name: "bob".to_owned(),
             },
-            Input::Budget {
-                client: Some(client),
-                bytes_per_s: 16_000,
-            },
-            Input::Budget {
-                client: None,
-                bytes_per_s: 32_000,
-            },
-            Input::LetGo { player, number: 9 },
-            Input::Stay { player },
-            Input::Admit {
+            RoomInput::Command {
                 player,
-                number: 10,
+                number: 8,
+                action: Action::Custom(vec![4]),
+            },
+            RoomInput::ReleaseForTransfer {
+                player,
+                transfer: TransferId(9),
+            },
+            RoomInput::RefuseTransfer { player },
+            RoomInput::AdmitTransfer(TransferArrival {
+                player,
+                transfer: TransferId(10),
                 name: "bob".to_owned(),
                 at: Position::new(1.5, -0.0, 2.0),
                 carried: vec![4],
-            },
-            Input::Lost { client },
-            Input::Remove { player },
+            }),
+            RoomInput::Disconnect { client, player },
+            RoomInput::Remove { player },
         ]
     }
 
     fn recording() -> Vec<u8> {
-        let (mut recorder, mut bytes) = (Recorder::default(), Vec::new());
-        recorder.start(&header(), &mut bytes);
-        recorder.tick(GameTime::from_millis(50), &inputs(), &mut bytes);
-        recorder.tick(GameTime::from_millis(100), &[], &mut bytes);
+        let mut bytes = Vec::new();
+        begin(&header(), None, &mut bytes);
+        for (ms, inputs) in [(50, inputs()), (100, Vec::new())] {
+            append(
+                &JournalEntry::new(GameTime::from_millis(ms), &inputs),
+                &mut bytes,
+            );
+        }
         bytes
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ambit_game_server::config::RoomConfig;
 use ambit_game_server::logic::game::{Game, Refusal};
 use ambit_game_server::logic::world::World;
-use ambit_game_server::room::{Input, Output, Room};
+use ambit_game_server::room::{Room, RoomInput, RoomOutput};
 use ambit_proto::ids::{ClientId, ObjectId, PlayerId};
 use ambit_proto::keymap::Keymap;
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM};
@@ -141,8 +141,8 @@ struct Town {
     room: Room,
     now: GameTime,
     links: Vec<Link>,
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
+    inputs: Vec<RoomInput>,
+    outputs: Vec<RoomOutput>,
 }
 
 impl Town {
@@ -158,7 +158,7 @@ impl Town {
             budget_bytes_per_s: 100_000,
             ..RoomConfig::default()
         };
-        let join = |client: u32| Input::Join {
+        let join = |client: u32| RoomInput::Join {
             client: ClientId(client),
             player: PlayerId(client.into()),
             name: client.to_string(),
@@ -189,7 +189,7 @@ impl Town {
                 .wire(writer)
                 .expect("a writer refuses nothing");
             });
-            self.inputs.push(Input::Datagram {
+            self.inputs.push(RoomInput::Datagram {
                 client: ClientId(client),
                 at: self.now,
                 bytes: bytes.into(),
@@ -205,7 +205,7 @@ impl Town {
         let allocated =
             allocation_counter::measure(|| room.tick(*now, inputs, outputs)).count_total;
         for output in self.outputs.drain(..) {
-            let Output::Datagram { client, bytes } = output else {
+            let RoomOutput::Datagram { client, bytes } = output else {
                 continue;
             };
             let link = &mut self.links[client.0 as usize];

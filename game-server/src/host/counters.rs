@@ -19,7 +19,7 @@ use crate::stats::RoomStats;
 
 /// A place where something was dropped, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drop {
+pub(crate) enum DropReason {
     /// A client sent more datagrams between two ticks than its queue holds.
     InboxFull,
     /// QUIC's send buffer held more than a tick's worth: the oldest went.
@@ -46,24 +46,30 @@ pub(crate) enum Drop {
     StatsFull,
 }
 
-impl Drop {
-    const ALL: [(Drop, &'static str); 12] = [
-        (Drop::InboxFull, "game_inbox/full"),
-        (Drop::SendBufferFull, "game_datagrams/send_buffer_full"),
-        (Drop::SendBehind, "game_datagrams/network_behind"),
-        (Drop::SendTooLarge, "game_datagrams/too_large"),
-        (Drop::SendClosed, "game_datagrams/closed"),
-        (Drop::ControlFull, "game_control/slow_reader"),
-        (Drop::GreetingFull, "game_greeting/full"),
-        (Drop::GreetingAddressFull, "game_greeting/address_full"),
-        (Drop::PostsFull, "room_posts/full"),
-        (Drop::FilesFailed, "room_files/failed"),
-        (Drop::NewsFull, "host_news/full"),
-        (Drop::StatsFull, "host_stats/full"),
+impl DropReason {
+    const ALL: [(DropReason, &'static str); 12] = [
+        (DropReason::InboxFull, "game_inbox/full"),
+        (
+            DropReason::SendBufferFull,
+            "game_datagrams/send_buffer_full",
+        ),
+        (DropReason::SendBehind, "game_datagrams/network_behind"),
+        (DropReason::SendTooLarge, "game_datagrams/too_large"),
+        (DropReason::SendClosed, "game_datagrams/closed"),
+        (DropReason::ControlFull, "game_control/slow_reader"),
+        (DropReason::GreetingFull, "game_greeting/full"),
+        (
+            DropReason::GreetingAddressFull,
+            "game_greeting/address_full",
+        ),
+        (DropReason::PostsFull, "room_posts/full"),
+        (DropReason::FilesFailed, "room_files/failed"),
+        (DropReason::NewsFull, "host_news/full"),
+        (DropReason::StatsFull, "host_stats/full"),
     ];
 }
 
-impl From<Full> for Drop {
+impl From<Full> for DropReason {
     fn from(full: Full) -> Self {
         match full {
             Full::Places => Self::GreetingFull,
@@ -102,7 +108,7 @@ pub(crate) struct Counters {
     pub(crate) door: Arc<DoorCounters>,
     /// Game connections now.
     clients: AtomicU32,
-    drops: [AtomicU64; Drop::ALL.len()],
+    drops: [AtomicU64; DropReason::ALL.len()],
     datagrams_in: AtomicU64,
     datagrams_out: AtomicU64,
     bytes_in: AtomicU64,
@@ -130,7 +136,7 @@ pub(crate) struct Counters {
 /// A game connection, counted until this is dropped.
 pub(crate) struct CountedClient<'a>(&'a AtomicU32);
 
-impl std::ops::Drop for CountedClient<'_> {
+impl Drop for CountedClient<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -144,12 +150,12 @@ impl Counters {
     }
 
     /// Something was dropped.
-    pub(crate) fn dropped(&self, what: Drop) {
+    pub(crate) fn dropped(&self, what: DropReason) {
         self.drops[what as usize].fetch_add(1, Relaxed);
     }
 
     /// So much of one kind was dropped.
-    pub(crate) fn dropped_many(&self, what: Drop, count: u64) {
+    pub(crate) fn dropped_many(&self, what: DropReason, count: u64) {
         self.drops[what as usize].fetch_add(count, Relaxed);
     }
 
@@ -238,7 +244,7 @@ impl Counters {
 
     /// Reasons that never occurred are listed too: a graph should show a zero and not a gap.
     fn read_drops(&self) -> BTreeMap<String, u64> {
-        let mut drops: BTreeMap<String, u64> = Drop::ALL
+        let mut drops: BTreeMap<String, u64> = DropReason::ALL
             .iter()
             .map(|&(what, name)| (name.to_owned(), self.drops[what as usize].load(Relaxed)))
             .collect();
@@ -279,13 +285,13 @@ mod tests {
 
     #[test]
     fn each_drop_has_its_own_name_and_place() {
-        for (index, (what, name)) in Drop::ALL.into_iter().enumerate() {
+        for (index, (what, name)) in DropReason::ALL.into_iter().enumerate() {
             assert_eq!(what as usize, index, "{name}");
             let counters = Counters::default();
             counters.dropped(what);
             let drops = counters.read().drops;
             assert_eq!(drops[name], 1);
-            assert_eq!(drops.len(), Drop::ALL.len() + 6);
+            assert_eq!(drops.len(), DropReason::ALL.len() + 6);
         }
     }
 

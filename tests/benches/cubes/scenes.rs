@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::logic::world::World;
-use ambit_game_server::record::{self, Header, Recording};
+use ambit_game_server::record::{Header, Recording};
 use ambit_proto::games::cubes::{SNAPSHOT_FORMAT, frame_at, time_of};
 use ambit_proto::ids::PlayerId;
 use ambit_proto::impair::Impairment;
@@ -183,7 +183,7 @@ fn ticks(hands: &Hands) -> Vec<Duration> {
     let (recording, _) = hands.system.recording(hands.room).expect("it runs");
     let mut recording = Recording::read(recording).expect("the room's own");
     let begun = now();
-    let mut room = record::room(&recording.header, &Registry::standard()).expect("as before");
+    let mut room = recording.room(&Registry::standard()).expect("as before");
     println!("  - the room made within {:?}", since(begun));
     let (mut times, mut outputs) = (Vec::new(), Vec::new());
     while let Some((at, mut inputs)) = recording.next_tick().expect("the room's own") {

@@ -13,7 +13,7 @@ use ambit_client_core::client::event::ViewEvent;
 use ambit_client_core::client::lobby::Ending;
 use ambit_client_core::client::{Client, ClientOutput};
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::room::{Input, Output};
+use ambit_game_server::room::{RoomInput, RoomOutput};
 use ambit_proto::control::game::{self as game_pb, GameToClient, game_to_client};
 use ambit_proto::control::world::{self as pb, WorldToClient, world_to_client};
 use ambit_proto::games::cubes::control;
@@ -304,7 +304,7 @@ fn playground() -> Vec<u8> {
     let mut scene = Scene::playing(CUBES);
     let mut story = vec![CUBES];
     let client = ClientId(0);
-    let mut inputs = vec![Input::Join {
+    let mut inputs = vec![RoomInput::Join {
         client,
         player: PlayerId(3),
         name: "ann".into(),
@@ -315,12 +315,12 @@ fn playground() -> Vec<u8> {
             scene
                 .sent
                 .drain(..)
-                .map(|bytes| Input::Datagram { client, at, bytes }),
+                .map(|bytes| RoomInput::Datagram { client, at, bytes }),
         );
         let mut outputs = Vec::new();
         room.tick(at, &mut inputs, &mut outputs);
         for output in outputs {
-            let Output::Datagram { bytes, .. } = output else {
+            let RoomOutput::Datagram { bytes, .. } = output else {
                 continue;
             };
             story.push(RAW as u8);
@@ -337,7 +337,7 @@ fn playground() -> Vec<u8> {
             scene
                 .sent
                 .drain(..)
-                .map(|bytes| Input::Datagram { client, at, bytes }),
+                .map(|bytes| RoomInput::Datagram { client, at, bytes }),
         );
         story.extend([WAIT as u8, 50, 0]);
         scene.now += Duration::from_millis(50);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
-use ambit_game_server::room::{Input, Output, Room};
+use ambit_game_server::room::{Room, RoomInput, RoomOutput};
 use ambit_proto::ids::{ClientId, PlayerId};
 use ambit_proto::link::{Link, LinkConfig, MAX_DATAGRAM, MAX_MESSAGE};
 use ambit_proto::message::{Action, Command};
@@ -46,18 +46,21 @@ pub fn room(data: &[u8]) {
             }
             BODY => scene.body(client, choices.bytes()),
             MESSAGE => scene.message(client, choices.bytes()),
-            LOSE => scene.inputs.push(Input::Lost { client }),
+            LOSE => scene.inputs.push(RoomInput::Disconnect {
+                client,
+                player: player_of(client),
+            }),
             JOIN => scene.join(client),
-            REMOVE => scene.inputs.push(Input::Remove {
-                player: PlayerId(client.0.into()),
+            REMOVE => scene.inputs.push(RoomInput::Remove {
+                player: player_of(client),
             }),
             _ => {
                 let name = String::from_utf8_lossy(choices.bytes())
                     .chars()
                     .take(24)
                     .collect();
-                scene.inputs.push(Input::Rename {
-                    player: PlayerId(client.0.into()),
+                scene.inputs.push(RoomInput::Rename {
+                    player: player_of(client),
                     name,
                 });
             }
@@ -70,7 +73,7 @@ struct Scene {
     room: Room,
     now: GameTime,
     ticks: u32,
-    inputs: Vec<Input>,
+    inputs: Vec<RoomInput>,
     /// The honest ends of the connections.
     links: BTreeMap<ClientId, Link>,
     /// Clients in whose names bytes were sent that their links never wrote: those are told
@@ -105,16 +108,19 @@ impl Scene {
         self.links.insert(client, Link::new(LinkConfig::client()));
         self.forged.remove(&client);
         // As the host does: a number is given away once, and not while it is in use.
-        self.inputs.push(Input::Lost { client });
-        self.inputs.push(Input::Join {
+        self.inputs.push(RoomInput::Disconnect {
             client,
-            player: PlayerId(client.0.into()),
+            player: player_of(client),
+        });
+        self.inputs.push(RoomInput::Join {
+            client,
+            player: player_of(client),
             name: format!("player{}", client.0),
         });
     }
 
     fn datagram(&mut self, client: ClientId, bytes: Bytes) {
-        self.inputs.push(Input::Datagram {
+        self.inputs.push(RoomInput::Datagram {
             client,
             at: self.now,
             bytes,
@@ -148,7 +154,7 @@ impl Scene {
         let mut outputs = Vec::new();
         self.room.tick(self.now, &mut self.inputs, &mut outputs);
         for output in outputs {
-            if let Output::Datagram { client, bytes } = output {
+            if let RoomOutput::Datagram { client, bytes } = output {
                 assert!(bytes.len() <= MAX_DATAGRAM);
                 let link = self
                     .links
@@ -163,6 +169,10 @@ impl Scene {
             }
         }
     }
+}
+
+fn player_of(client: ClientId) -> PlayerId {
+    PlayerId(client.0.into())
 }
 
 /// Commands of all kinds, reports, comings and goings.

@@ -3,8 +3,9 @@
 
 use std::fmt::Debug;
 
-use ambit_game_server::record::{Recorder, Recording};
-use ambit_game_server::room::Input;
+use ambit_game_server::journal::JournalEntry;
+use ambit_game_server::record::{self, Recording};
+use ambit_game_server::room::RoomInput;
 use ambit_game_server::ticket::{Ticket, TicketSigner, TicketVerifier};
 use ambit_proto::control::game::{self as game_pb, ClientToGame, GameToClient};
 use ambit_proto::control::host::{HostToWorld, WorldToHost};
@@ -146,11 +147,11 @@ pub fn recording(data: &[u8]) {
     let Ok(mut recording) = Recording::read(data) else {
         return;
     };
-    let (mut recorder, mut again) = (Recorder::default(), Vec::new());
-    recorder.start(&recording.header, &mut again);
+    let mut again = Vec::new();
+    record::begin(&recording.header, None, &mut again);
     while let Ok(Some((now, inputs))) = recording.next_tick() {
         again.clear();
-        recorder.tick(now, &inputs, &mut again);
+        record::append(&JournalEntry::new(now, &inputs), &mut again);
     }
 }
 
@@ -259,33 +260,37 @@ pub(super) fn ticket_seeds() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn recording_seeds() -> Vec<Vec<u8>> {
-    let (mut recorder, mut out) = (Recorder::default(), Vec::new());
-    recorder.start(
-        &header("field", &[("npcs", "0"), ("size", "40x40")]),
-        &mut out,
-    );
+    let mut out = Vec::new();
+    let header = header("field", &[("npcs", "0"), ("size", "40x40")]);
+    record::begin(&header, None, &mut out);
     let client = ClientId(1);
     let inputs = [
-        Input::Join {
+        RoomInput::Join {
             client,
             player: PlayerId(3),
             name: "ann".into(),
         },
-        Input::Datagram {
+        RoomInput::Datagram {
             client,
             at: GameTime::from_millis(49),
             bytes: vec![1, 2, 3, 4].into(),
         },
-        Input::Rename {
+        RoomInput::Rename {
             player: PlayerId(3),
             name: "Zoë".into(),
         },
-        Input::Lost { client },
-        Input::Remove {
+        RoomInput::Disconnect {
+            client,
+            player: PlayerId(3),
+        },
+        RoomInput::Remove {
             player: PlayerId(3),
         },
     ];
-    recorder.tick(GameTime::from_millis(50), &inputs, &mut out);
-    recorder.tick(GameTime::from_millis(100), &[], &mut out);
+    let ticks = [(50, &inputs[..]), (100, &[])];
+    for (ms, inputs) in ticks {
+        let entry = JournalEntry::new(GameTime::from_millis(ms), inputs);
+        record::append(&entry, &mut out);
+    }
     vec![out]
 }

@@ -13,7 +13,7 @@ use ambit_client_core::client::Client;
 use ambit_client_core::client::config::ClientConfig;
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Recording;
-use ambit_game_server::room::Input;
+use ambit_game_server::room::RoomInput;
 use ambit_proto::games::cubes::{Arena, frame_at, time_of};
 use ambit_proto::ids::{ObjectId, RoomId};
 use ambit_proto::impair::Impairment;
@@ -142,7 +142,7 @@ fn came_in(system: &System, room: RoomId) -> (u64, Joins) {
         let frame = frame_at((now + delay).whole_millis());
         first.get_or_insert(frame);
         for input in inputs {
-            if let Input::Join { player, .. } = input {
+            if let RoomInput::Join { player, .. } = input {
                 joins.push((frame, player));
             }
         }

@@ -102,9 +102,9 @@ impl System {
     /// A lobby and a host with these games, and nobody there.
     pub fn new(seed: u64, registry: &Registry) -> Self {
         let mut system = Self::without_hosts(seed, registry, &LobbyConfig::default());
-        system
-            .hosts
-            .insert(HOST, Node::embedded(SimHost::new(registry.clone())));
+        let mut host = SimHost::new(registry.clone());
+        host.connect(system.now);
+        system.hosts.insert(HOST, Node::embedded(host));
         system
             .lobby
             .handle_host_start(system.now, HOST, Origin::Embedded);
@@ -282,7 +282,7 @@ impl System {
 
     /// A running room.
     pub fn room(&self, room: RoomId) -> Option<&Room> {
-        self.running(room).map(|(_, room)| &room.room)
+        self.running(room).map(|(_, room)| room.room())
     }
 
     /// Where a room runs: at the host that the WorldServer has given it to last.
@@ -306,7 +306,7 @@ impl System {
     /// Everything that went into a room so far, and a hash of what came out.
     pub fn recording(&self, room: RoomId) -> Option<(&[u8], u64)> {
         let (_, room) = self.running(room)?;
-        Some((&room.recording, room.outputs.finish()))
+        Some((room.recording(), room.outputs.finish()))
     }
 
     /// Forgets a room's recording and the events of all guests, which nothing else bounds: for long
@@ -449,8 +449,8 @@ impl System {
 
     /// Does the next thing that is due by `until`; false if there is none.
     fn step(&mut self, until: LocalTime) -> bool {
-        let tick = self.next_tick();
-        let due = [self.agenda.next(), self.lobby.next_deadline(), tick]
+        let hosts = self.next_of_hosts();
+        let due = [self.agenda.next(), self.lobby.next_deadline(), hosts]
             .into_iter()
             .flatten()
             .min();
@@ -460,8 +460,8 @@ impl System {
         self.now = self.now.max(due);
         if let Some((_, parcel)) = self.agenda.take(self.now) {
             self.deliver(parcel);
-        } else if tick.is_some_and(|tick| tick <= self.now) {
-            self.tick();
+        } else if hosts.is_some_and(|due| due <= self.now) {
+            self.run_hosts();
         } else {
             self.lobby.handle_timeout(self.now);
         }
@@ -469,25 +469,21 @@ impl System {
         true
     }
 
-    fn next_tick(&self) -> Option<LocalTime> {
+    fn next_of_hosts(&self) -> Option<LocalTime> {
         self.hosts
             .values()
             .filter(|node| node.is_awake())
-            .filter_map(|node| node.host.next_tick())
+            .filter_map(|node| node.host.next_deadline())
             .min()
     }
 
-    fn tick(&mut self) {
+    fn run_hosts(&mut self) {
+        let now = self.now;
         for id in self.hosts.keys().copied().collect::<Vec<_>>() {
-            if self.hosts[&id].is_awake()
-                && self.hosts[&id]
-                    .host
-                    .next_tick()
-                    .is_some_and(|tick| tick <= self.now)
-                && !self.ends_by_itself(id)
-            {
-                let node = self.hosts.get_mut(&id).expect("it is awake");
-                let ticked = node.host.tick(self.now);
+            let node = self.hosts.get_mut(&id).expect("none goes meanwhile");
+            let is_due = |due: LocalTime| due <= now;
+            if node.is_awake() && node.host.next_deadline().is_some_and(is_due) {
+                let ticked = node.host.run(now);
                 self.check(id, &ticked);
             }
         }
@@ -502,10 +498,10 @@ impl System {
             .filter(|(id, _)| is_watched && ticked.contains(id))
         {
             let oracle = self.oracles.entry((host, id)).or_default();
-            let interest = oracle.check(&room.room);
+            let interest = oracle.check(room.room());
             let poses = self.poses.entry((host, id)).or_default();
-            poses.note(&room.room);
-            let guests = room.room.network().viewers().filter_map(|viewer| {
+            poses.note(room.room());
+            let guests = room.room().network().viewers().filter_map(|viewer| {
                 let (guest, _) = self.games.get(&room.connection(viewer.client)?)?;
                 Some((viewer, &self.guests[*guest]))
             });
@@ -513,7 +509,7 @@ impl System {
                 guests
                     .filter(|(_, guest)| guest.is_watched)
                     .find_map(|(viewer, guest)| {
-                        poses.note_told(&room.room, viewer);
+                        poses.note_told(room.room(), viewer);
                         poses.check(viewer.client, &guest.client).err()
                     });
             if let Some(problem) = interest.err().or(problem) {
@@ -781,8 +777,8 @@ impl System {
             return self.carry_said(host, said);
         }
         match said {
-            // What confirms something leaves after what it confirms, so in one row with it.
-            Said::World(_) | Said::Datagram(..) => self.put_in_row(host, said),
+            Said::World(message) => self.put_in_row(host, message),
+            Said::Ended(ending) => self.host_ended(host, &ending),
             Said::Making(room) => {
                 let at = self.now + self.fleet.way_of_making();
                 self.agenda.add(
@@ -793,14 +789,14 @@ impl System {
                     },
                 );
             }
-            Said::Control(..) | Said::Closed(_) => self.carry_said(host, said),
+            Said::Control(..) | Said::Datagram(..) | Said::Closed(_) => self.carry_said(host, said),
         }
     }
 
     fn carry_said(&mut self, host: HostId, said: Said) {
         let now = self.now;
         match said {
-            Said::Making(_) => {}
+            Said::Making(_) | Said::Ended(_) => {}
             Said::World(message) => self.lobby.handle_host(now, host, message),
             Said::Control(conn, message) => {
                 let at = self.guests[self.games[&conn].0].down.stream(now);

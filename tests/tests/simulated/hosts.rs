@@ -382,7 +382,7 @@ impl Chaos {
                     "room {} is oversold at its host",
                     room.id
                 );
-                tallies.insert(room.id, Tallies::of(&running.room));
+                tallies.insert(room.id, Tallies::of(running.room()));
             }
         }
         for (index, person) in self.people.iter_mut().enumerate() {

@@ -1,6 +1,8 @@
 //! Gates between maps: one room lets go, another one admits, and a room that goes on elsewhere has
 //! done so too.
 
+use ambit_proto::space::Position;
+
 use super::*;
 use crate::logic::registry::Registry;
 use crate::record::Header;
@@ -17,7 +19,7 @@ fn an_avatar_goes_through_a_gate_with_what_it_carries_and_comes_out_beside_it() 
     first.put(ANN, EAST);
     let outputs = first.tick();
     let [
-        Output::AtGate {
+        RoomOutput::AtGate {
             player: ANN,
             map: 1,
             at,
@@ -28,16 +30,16 @@ fn an_avatar_goes_through_a_gate_with_what_it_carries_and_comes_out_beside_it() 
         panic!("{outputs:?}")
     };
     let mana = first.mana(ANN);
-    first.inputs.push(Input::LetGo {
+    first.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
     let outputs = first.tick();
     let [
-        Output::Elsewhere { .. },
-        Output::Departed {
+        RoomOutput::MovedAway { .. },
+        RoomOutput::Departed {
             player: ANN,
-            number: 7,
+            transfer: TransferId(7),
             carried: Some(carried),
         },
     ] = &outputs[..]
@@ -52,9 +54,9 @@ fn an_avatar_goes_through_a_gate_with_what_it_carries_and_comes_out_beside_it() 
     second.admit(7, at, carried);
     assert_eq!(
         second.tick(),
-        [Output::Arrived {
+        [RoomOutput::Arrived {
             player: ANN,
-            number: 7
+            transfer: TransferId(7)
         }]
     );
     let avatar = second.room.avatar(ANN).expect("it is there");
@@ -75,17 +77,19 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
     first.join(ANN);
     first.put(ANN, EAST);
     first.tick();
-    first.inputs.extend([7, 7].map(|number| Input::LetGo {
-        player: ANN,
-        number,
-    }));
+    first
+        .inputs
+        .extend([7, 7].map(|number| RoomInput::ReleaseForTransfer {
+            player: ANN,
+            transfer: TransferId(number),
+        }));
     let outputs = first.tick();
     let told: Vec<_> = outputs
         .iter()
         .filter(|output| {
             matches!(
                 output,
-                Output::Departed {
+                RoomOutput::Departed {
                     carried: Some(_),
                     ..
                 }
@@ -97,15 +101,15 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
     second.admit(7, EAST, b"");
     assert_eq!(
         second.tick(),
-        [7, 7].map(|number| Output::Arrived {
+        [7, 7].map(|number| RoomOutput::Arrived {
             player: ANN,
-            number
+            transfer: TransferId(number),
         })
     );
     // Of before the player came.
-    second.inputs.push(Input::LetGo {
+    second.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
     assert_eq!(second.tick(), []);
     // Who comes with an old ticket meets nobody, and makes no second avatar.
@@ -114,13 +118,13 @@ fn what_is_ordered_twice_is_done_once_and_answered_twice() {
         first
             .last
             .iter()
-            .any(|output| matches!(output, Output::Superseded { .. })),
+            .any(|output| matches!(output, RoomOutput::Superseded { .. })),
         "{:?}",
         first.last
     );
     assert_eq!(first.room.avatar(ANN), None);
     // Who is out for good begins anew.
-    first.inputs.push(Input::Remove { player: ANN });
+    first.inputs.push(RoomInput::Remove { player: ANN });
     first.join(ANN);
     assert!(first.room.avatar(ANN).is_some());
 }
@@ -134,18 +138,18 @@ fn who_has_stepped_out_of_the_gate_or_is_dead_stays() {
     map.put(ANN, Position::on_ground(190.0, 100.0));
     map.tick();
     map.inputs.extend([
-        Input::LetGo {
+        RoomInput::ReleaseForTransfer {
             player: ANN,
-            number: 3,
+            transfer: TransferId(3),
         },
-        Input::LetGo {
+        RoomInput::ReleaseForTransfer {
             player: BOB,
-            number: 4,
+            transfer: TransferId(4),
         },
     ]);
-    let stays = |player, number| Output::Departed {
+    let stays = |player, number| RoomOutput::Departed {
         player,
-        number,
+        transfer: TransferId(number),
         carried: None,
     };
     assert_eq!(map.tick(), [stays(ANN, 3), stays(BOB, 4)]);
@@ -159,46 +163,46 @@ fn a_room_that_goes_on_elsewhere_has_let_go_and_admitted_and_says_so_again() {
     life.put(ANN, EAST);
     life.tick();
     let mut copy = life.copy();
-    life.inputs.push(Input::LetGo {
+    life.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
-    life.inputs.push(Input::Admit {
+    life.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
         player: BOB,
-        number: 8,
+        transfer: TransferId(8),
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
-    });
+    }));
     life.tick();
-    copy.room.replay(life.now, life.room.accepted());
+    copy.room.replay(life.now, life.room.journal());
     assert_eq!(copy.room.save(), life.room.save());
     copy.now = life.now;
-    copy.room.resume(copy.now);
-    copy.inputs.push(Input::LetGo {
+    copy.room.finish_replay(copy.now);
+    copy.inputs.push(RoomInput::ReleaseForTransfer {
         player: ANN,
-        number: 7,
+        transfer: TransferId(7),
     });
-    copy.inputs.push(Input::Admit {
+    copy.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
         player: BOB,
-        number: 8,
+        transfer: TransferId(8),
         name: "bob".into(),
         at: EAST,
         carried: vec![1],
-    });
+    }));
     let outputs = copy.tick();
     assert!(
         matches!(
             &outputs[..],
             [
-                Output::Departed {
+                RoomOutput::Departed {
                     player: ANN,
-                    number: 7,
+                    transfer: TransferId(7),
                     carried: Some(_)
                 },
-                Output::Arrived {
+                RoomOutput::Arrived {
                     player: BOB,
-                    number: 8
+                    transfer: TransferId(8)
                 }
             ]
         ),
@@ -216,13 +220,13 @@ fn a_wish_that_was_lost_with_its_host_is_said_again() {
     let mut copy = life.copy();
     let said = (0..30)
         .flat_map(|_| copy.tick())
-        .filter(|output| matches!(output, Output::AtGate { .. }))
+        .filter(|output| matches!(output, RoomOutput::AtGate { .. }))
         .count();
     assert_eq!(said, 1);
-    copy.inputs.push(Input::Stay { player: ANN });
+    copy.inputs.push(RoomInput::RefuseTransfer { player: ANN });
     let said = (0..60)
         .flat_map(|_| copy.tick())
-        .filter(|output| matches!(output, Output::AtGate { .. }))
+        .filter(|output| matches!(output, RoomOutput::AtGate { .. }))
         .count();
     assert_eq!(said, 0, "answered");
 }
@@ -233,7 +237,7 @@ fn who_arrives_and_is_never_seen_is_out_when_the_grace_is_over() {
     map.admit(1, EAST, b"");
     let outputs: Vec<_> = (0..30 * 20 + 5).flat_map(|_| map.tick()).collect();
     assert!(
-        outputs.contains(&Output::PlayerOut {
+        outputs.contains(&RoomOutput::PlayerOut {
             player: ANN,
             reason: ErrorCode::Idle
         }),
@@ -246,8 +250,8 @@ struct Map {
     room: Room,
     header: Header,
     now: GameTime,
-    inputs: Vec<Input>,
-    last: Vec<Output>,
+    inputs: Vec<RoomInput>,
+    last: Vec<RoomOutput>,
     clients: u32,
 }
 
@@ -288,18 +292,22 @@ impl Map {
     }
 
     /// What is said of players.
-    fn tick(&mut self) -> Vec<Output> {
+    fn tick(&mut self) -> Vec<RoomOutput> {
         self.now += TICK;
         self.last.clear();
         self.room.tick(self.now, &mut self.inputs, &mut self.last);
-        let is_datagram =
-            |output: &&Output| !matches!(output, Output::Datagram { .. } | Output::Deaf { .. });
+        let is_datagram = |output: &&RoomOutput| {
+            !matches!(
+                output,
+                RoomOutput::Datagram { .. } | RoomOutput::Unresponsive { .. }
+            )
+        };
         self.last.iter().filter(is_datagram).cloned().collect()
     }
 
     fn join(&mut self, player: PlayerId) {
         self.clients += 1;
-        self.inputs.push(Input::Join {
+        self.inputs.push(RoomInput::Join {
             client: ClientId(self.clients),
             player,
             name: "ann".into(),
@@ -308,13 +316,13 @@ impl Map {
     }
 
     fn admit(&mut self, number: u64, at: Position, carried: &[u8]) {
-        self.inputs.push(Input::Admit {
+        self.inputs.push(RoomInput::AdmitTransfer(TransferArrival {
             player: ANN,
-            number,
+            transfer: TransferId(number),
             name: "ann".into(),
             at,
             carried: carried.to_vec(),
-        });
+        }));
     }
 
     fn put(&mut self, player: PlayerId, place: Position) {

@@ -26,7 +26,7 @@ fn a_restored_room_goes_on_bit_for_bit() {
         for tick in 0..500 {
             life.tick();
             for copy in &mut copies {
-                copy.replay(life.now, life.room.accepted());
+                copy.replay(life.now, life.room.journal());
                 assert!(
                     state(copy) == state(&life.room),
                     "{walk}: tick {tick} differs"
@@ -53,7 +53,7 @@ fn restored_physics_stays_close_and_what_rests_is_the_same() {
     let mut copy = life.copy();
     for _ in 0..20 {
         life.tick();
-        copy.replay(life.now, life.room.accepted());
+        copy.replay(life.now, life.room.journal());
     }
     let objects = life.room.world().objects();
     assert!(objects.eq(copy.world().objects()));
@@ -91,7 +91,7 @@ fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_ove
         life.tick();
     }
     let mut copy = life.copy();
-    copy.resume(life.now);
+    copy.finish_replay(life.now);
     let (ann, bob) = (PlayerId(0), PlayerId(1));
     let avatars = [ann, bob].map(|player| life.room.avatar(player).expect("it plays"));
     assert_eq!(
@@ -99,7 +99,7 @@ fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_ove
         avatars.map(Some)
     );
     let mut outputs = Vec::new();
-    let mut inputs = vec![Input::Join {
+    let mut inputs = vec![RoomInput::Join {
         client: ClientId(90),
         player: ann,
         name: "ann".into(),
@@ -110,13 +110,13 @@ fn who_was_there_comes_back_into_the_same_avatar_or_is_out_when_the_grace_is_ove
     }
     assert_eq!(copy.avatar(ann), Some(avatars[0]));
     assert_eq!(copy.avatar(bob), None, "a second of grace is over");
-    assert!(outputs.contains(&Output::PlayerOut {
+    assert!(outputs.contains(&RoomOutput::PlayerOut {
         player: bob,
         reason: ErrorCode::Idle
     }));
     assert!(outputs.iter().any(|output| matches!(
         output,
-        Output::Datagram {
+        RoomOutput::Datagram {
             client: ClientId(90),
             ..
         }
@@ -140,18 +140,18 @@ fn what_is_said_again_at_another_host_counts_once() {
         .tick(life.now, &mut vec![said_at_first], &mut Vec::new());
     assert!(
         life.room
-            .accepted()
+            .journal()
             .iter()
-            .any(|accepted| matches!(accepted, Accepted::Command { number: 1_002, .. }))
+            .any(|accepted| matches!(accepted, RoomInput::Command { number: 1_002, .. }))
     );
 
     let mut copy = life.copy();
-    copy.resume(life.now);
+    copy.finish_replay(life.now);
     let mut take = |life: &mut Life, client: ClientId, commands: &[Command]| {
         let mut inputs = Vec::new();
         if let Entry::Vacant(place) = life.links.entry(client) {
             place.insert(Link::new(LinkConfig::client()));
-            inputs.push(Input::Join {
+            inputs.push(RoomInput::Join {
                 client,
                 player: ann,
                 name: "ann".into(),
@@ -160,13 +160,10 @@ fn what_is_said_again_at_another_host_counts_once() {
         inputs.push(life.said(client, commands));
         life.now += TICK;
         copy.tick(life.now, &mut inputs, &mut Vec::new());
-        let numbers = copy
-            .accepted()
-            .iter()
-            .filter_map(|accepted| match accepted {
-                Accepted::Command { number, .. } => Some(*number),
-                _ => None,
-            });
+        let numbers = copy.journal().iter().filter_map(|accepted| match accepted {
+            RoomInput::Command { number, .. } => Some(*number),
+            _ => None,
+        });
         (numbers.collect::<Vec<_>>(), copy.stats().commands_repeated)
     };
     // The one that the first host never heard of counts, though it is older than what that one
@@ -209,18 +206,18 @@ fn where_to_go_that_was_said_before_the_last_host_heard_something_newer_is_out_o
     life.room
         .tick(life.now, &mut vec![said_at_first], &mut Vec::new());
     let mut copy = life.copy();
-    copy.resume(life.now);
+    copy.finish_replay(life.now);
     life.links
         .insert(ClientId(91), Link::new(LinkConfig::client()));
     let again = life.said(ClientId(91), &[said(1_001), said(1_003)]);
     life.now += TICK;
-    let join = Input::Join {
+    let join = RoomInput::Join {
         client: ClientId(91),
         player: ann,
         name: "ann".into(),
     };
     copy.tick(life.now, &mut vec![join, again], &mut Vec::new());
-    let done = copy.done(ann).expect("she is in");
+    let done = copy.executed_commands(ann).expect("she is in");
     assert_eq!(
         [1_001, 1_002, 1_003].map(|number| done.contains(number)),
         [false, true, true]
@@ -337,7 +334,7 @@ impl Life {
                     let client = ClientId(self.links.len() as u32);
                     self.links.insert(client, Link::new(LinkConfig::client()));
                     self.clients.insert(player, client);
-                    inputs.push(Input::Join {
+                    inputs.push(RoomInput::Join {
                         client,
                         player,
                         name: format!("player {player}"),
@@ -345,13 +342,13 @@ impl Life {
                 }
                 (Some(client), 0) => {
                     self.clients.remove(&player);
-                    inputs.push(Input::Lost { client });
+                    inputs.push(RoomInput::Disconnect { client, player });
                 }
                 (Some(_), 1) => {
                     self.clients.remove(&player);
-                    inputs.push(Input::Remove { player });
+                    inputs.push(RoomInput::Remove { player });
                 }
-                (Some(_), 2) => inputs.push(Input::Rename {
+                (Some(_), 2) => inputs.push(RoomInput::Rename {
                     player,
                     name: format!("late {player}"),
                 }),
@@ -362,7 +359,7 @@ impl Life {
         let mut outputs = Vec::new();
         self.room.tick(self.now, &mut inputs, &mut outputs);
         for output in outputs {
-            let Output::Datagram { client, bytes } = output else {
+            let RoomOutput::Datagram { client, bytes } = output else {
                 continue;
             };
             if let Some(link) = self.links.get_mut(&client) {
@@ -374,7 +371,7 @@ impl Life {
     }
 
     /// A datagram with these commands.
-    fn said(&mut self, client: ClientId, commands: &[Command]) -> Input {
+    fn said(&mut self, client: ClientId, commands: &[Command]) -> RoomInput {
         let link = self.links.get_mut(&client).expect("a client of the scene");
         for command in commands {
             let bytes = wire::encode(&mut command.clone()).into();
@@ -383,14 +380,14 @@ impl Life {
         }
         let mut datagram = Vec::new();
         link.write_datagram(self.now.into(), &mut datagram, |_, _| {});
-        Input::Datagram {
+        RoomInput::Datagram {
             client,
             at: self.now,
             bytes: datagram.into(),
         }
     }
 
-    fn command(&mut self, client: ClientId) -> Input {
+    fn command(&mut self, client: ClientId) -> RoomInput {
         let (x, y) = (self.rng.f32() * 60.0, self.rng.f32() * 60.0);
         let action = match self.rng.u8(..4) {
             0 => Action::Move { x, y },

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use ambit_client_core::client::Client;
 use ambit_client_core::client::lobby::Ending;
+use ambit_game_server::host_core::HostEnding;
 use ambit_game_server::logic::registry::Registry;
 use ambit_proto::control::game::{ClientToGame, game_to_client};
-use ambit_proto::control::host::{HostToWorld, WorldToHost, world_to_host};
-use ambit_proto::host::BEAT_INTERVAL;
+use ambit_proto::control::host::{HostToWorld, Kept, WorldToHost, host_to_world, world_to_host};
 use ambit_proto::ids::RoomId;
 use ambit_proto::time::LocalTime;
 use ambit_world_server::lobby::{HostId, Origin};
@@ -27,7 +27,7 @@ use fastrand::Rng;
 use prost::Message;
 
 use super::{Parcel, System};
-use crate::sim::host::{GameConn, Said, SimHost};
+use crate::sim::host::{GameConn, SimHost};
 
 /// How long a client waits for a host that says nothing.
 pub(super) const NO_ANSWER: Duration = Duration::from_secs(10);
@@ -48,9 +48,7 @@ pub(super) enum OfHost {
     Conn { conn: GameConn, what: ToHost },
     /// A room is made.
     Made { room: RoomId },
-    /// Time to say that it lives.
-    Beat,
-    /// The next of its words leaves the process.
+    /// The next of its messages leaves the process.
     Written,
     /// The lobby's word is here.
     Told(Box<WorldToHost>),
@@ -60,6 +58,8 @@ pub(super) enum OfHost {
     Gone,
     /// It learns that the lobby has cut the link.
     Cut,
+    /// It has ended by itself.
+    Exited,
 }
 
 /// What a client sends on a game connection.
@@ -75,10 +75,12 @@ pub(super) struct Node {
     origin: Origin,
     state: State,
     linked: bool,
+    /// Whether it was asked to end.
+    is_stopping: bool,
     /// What waits for it to wake up.
     inbox: Vec<OfHost>,
     /// What it has said and what has not left the process.
-    row: VecDeque<Said>,
+    row: VecDeque<HostToWorld>,
     /// Whether the next of that is about to leave.
     writing: bool,
     /// When the newest word to the lobby, and from it, arrives.
@@ -93,8 +95,10 @@ pub enum State {
     Awake,
     /// It says and does nothing.
     Hung,
-    /// It says its last words.
+    /// It sends what it has to send, then it ends.
     Ending,
+    /// It is about to vanish.
+    Ended,
 }
 
 /// All of them.
@@ -129,6 +133,7 @@ impl Node {
             origin,
             state: State::Awake,
             linked: true,
+            is_stopping: false,
             inbox: Vec::new(),
             row: VecDeque::new(),
             writing: false,
@@ -275,11 +280,10 @@ impl System {
         let Some(node) = self.hosts.get_mut(&id).filter(|node| node.is_awake()) else {
             return;
         };
-        node.host.hand_over();
-        node.state = State::Ending;
+        let now = self.now;
+        node.is_stopping = true;
+        node.host.stop(now);
         self.pump();
-        // Also one that has nothing to say ends.
-        self.write_soon(id);
     }
 }
 
@@ -384,13 +388,48 @@ impl System {
         self.of_host(host, OfHost::Conn { conn, what });
     }
 
-    pub(super) fn put_in_row(&mut self, host: HostId, said: Said) {
+    pub(super) fn put_in_row(&mut self, host: HostId, message: HostToWorld) {
         self.hosts
             .get_mut(&host)
             .expect("it speaks")
             .row
-            .push_back(said);
+            .push_back(message);
         self.write_soon(host);
+    }
+
+    /// A host does not serve the lobby any more. It ends when all that it has sent has left it; one
+    /// that has lost its link, or was stopped for too long, ends at once.
+    pub(super) fn host_ended(&mut self, id: HostId, ending: &HostEnding) {
+        let now = self.now;
+        let node = self.hosts.get_mut(&id).expect("it has just ended");
+        match ending {
+            HostEnding::Drained | HostEnding::HandedOver => {
+                node.state = State::Ending;
+                self.write_soon(id);
+            }
+            HostEnding::LinkLost | HostEnding::Unserved => {
+                node.host.close_all(now);
+                node.state = State::Ended;
+                self.agenda.add(
+                    now,
+                    Parcel::OfHost {
+                        host: id,
+                        what: OfHost::Exited,
+                    },
+                );
+            }
+            HostEnding::Stalled => {
+                node.state = State::Ended;
+                self.agenda.add(
+                    now,
+                    Parcel::OfHost {
+                        host: id,
+                        what: OfHost::Exited,
+                    },
+                );
+            }
+            HostEnding::Refused(why) => panic!("{id:?} refuses the lobby: {why}"),
+        }
     }
 
     pub(super) fn of_host(&mut self, host: HostId, what: OfHost) {
@@ -398,6 +437,7 @@ impl System {
         match what {
             OfHost::Born { origin, address } => return self.bear(origin, &address),
             OfHost::Said(message) => {
+                self.acknowledge_journal(host, &message);
                 if let Some(message) = self.kept.take(now, host, *message) {
                     self.lobby.handle_host(now, host, message);
                 }
@@ -424,11 +464,8 @@ impl System {
         if node.state == State::Hung {
             return node.inbox.push(what);
         }
-        if matches!(what, OfHost::Beat | OfHost::Written) && self.ends_by_itself(host) {
-            return;
-        }
-        let node = self.hosts.get_mut(&host).expect("it goes on");
         match what {
+            OfHost::Exited => self.exited(host),
             OfHost::Called { guest, conn } => {
                 self.fleet.taken.insert(conn);
                 let at = self.guests[guest].down.stream(now);
@@ -448,30 +485,12 @@ impl System {
             OfHost::Conn {
                 conn,
                 what: ToHost::Gone,
-            } => node.host.handle_closed(conn),
+            } => node.host.handle_closed(now, conn),
             OfHost::Made { room } => node.host.finish(now, room),
-            OfHost::Beat => {
-                node.host.beat();
-                self.agenda.add(
-                    now + BEAT_INTERVAL,
-                    Parcel::OfHost {
-                        host,
-                        what: OfHost::Beat,
-                    },
-                );
-            }
             OfHost::Written => self.write(host),
-            OfHost::Told(_) if node.state == State::Ending => {}
-            OfHost::Told(message)
-                if matches!(message.body, Some(world_to_host::Body::Drain(_))) =>
-            {
-                node.host.handle_world(now, *message);
-                node.state = State::Ending;
-                self.pump();
-                self.write_soon(host);
-            }
+            OfHost::Told(_) if node.state != State::Awake => {}
             OfHost::Told(message) => node.host.handle_world(now, *message),
-            OfHost::Cut => self.come_again(host),
+            OfHost::Cut => node.host.lose_link(now),
             _ => unreachable!("done above"),
         }
     }
@@ -509,67 +528,47 @@ impl System {
         }
         self.fleet.last += 1;
         let id = HostId(self.fleet.last);
-        let host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
+        let mut host = SimHost::of_its_own(self.fleet.registry.clone(), address, CAPACITY);
+        host.connect(self.now);
         self.hosts.insert(id, Node::new(host, origin));
         self.lobby.handle_host_start(self.now, id, origin);
-        self.agenda.add(
-            self.now + BEAT_INTERVAL,
-            Parcel::OfHost {
-                host: id,
-                what: OfHost::Beat,
-            },
-        );
         self.nurse();
     }
 
-    /// Whether a host notices that it was stopped for too long: it vanishes, and one that came by
-    /// itself comes again.
-    pub(super) fn ends_by_itself(&mut self, host: HostId) -> bool {
-        let now = self.now;
-        let node = self.hosts.get_mut(&host).expect("it is awake");
-        if node.is_embedded() || node.host.passes(now) {
-            return false;
+    /// What reads the messages of a host on another machine acknowledges its journal.
+    fn acknowledge_journal(&mut self, host: HostId, message: &HostToWorld) {
+        let Some(node) = self.hosts.get(&host) else {
+            return;
+        };
+        if let (Origin::Remote, Some(host_to_world::Body::RoomTick(tick))) =
+            (node.origin, &message.body)
+        {
+            let kept = Kept {
+                serial: tick.serial,
+            };
+            let kept = WorldToHost {
+                body: Some(world_to_host::Body::Kept(kept)),
+            };
+            self.tell_host(host, kept);
         }
+    }
+
+    /// A process has ended by itself. One that came by itself comes again.
+    fn exited(&mut self, host: HostId) {
+        let node = &self.hosts[&host];
         let (origin, address) = (node.origin, node.host.address().to_owned());
+        let comes_again = origin == Origin::Remote && !node.is_stopping;
         self.kill_host(host);
-        if origin == Origin::Remote {
+        if comes_again {
             let what = OfHost::Born { origin, address };
             self.agenda.add(
-                now + Duration::from_millis(500),
+                self.now + Duration::from_millis(500),
                 Parcel::OfHost {
                     host: HostId(0),
                     what,
                 },
             );
         }
-        true
-    }
-
-    /// A host that came by itself learns that its link is cut: it closes what it has, and comes
-    /// again.
-    fn come_again(&mut self, host: HostId) {
-        self.hosts
-            .get_mut(&host)
-            .expect("it learns that")
-            .host
-            .lose_link();
-        self.pump();
-        let node = self
-            .hosts
-            .remove(&host)
-            .expect("it has just closed its rooms");
-        let at = self.now + Duration::from_millis(500);
-        let what = OfHost::Born {
-            origin: Origin::Remote,
-            address: node.host.address().to_owned(),
-        };
-        self.agenda.add(
-            at,
-            Parcel::OfHost {
-                host: HostId(0),
-                what,
-            },
-        );
     }
 
     fn write_soon(&mut self, host: HostId) {
@@ -586,20 +585,20 @@ impl System {
         }
     }
 
-    /// One word leaves the process, with the datagrams that wait for it.
+    /// The next message leaves the process. Of a child's journal that is enough to know: the pipe
+    /// outlives it.
     fn write(&mut self, host: HostId) {
-        let at = self.now + self.fleet.up_to_ms(8);
+        let (now, at) = (self.now, self.now + self.fleet.up_to_ms(8));
         let node = self.hosts.get_mut(&host).expect("it speaks");
         node.writing = false;
-        let word = node.row.pop_front_if(|said| matches!(said, Said::World(_)));
-        let mut datagrams = Vec::new();
-        while let Some(datagram) = node
-            .row
-            .pop_front_if(|said| matches!(said, Said::Datagram(..)))
-        {
-            datagrams.push(datagram);
+        let message = node.row.pop_front();
+        if let (Origin::Child, Some(host_to_world::Body::RoomTick(tick))) = (
+            node.origin,
+            message.as_ref().and_then(|message| message.body.as_ref()),
+        ) {
+            node.host.note_journal_written(now, tick.serial);
         }
-        if let Some(Said::World(message)) = word.filter(|_| node.linked) {
+        if let Some(message) = message.filter(|_| node.linked) {
             node.up_at = node.up_at.max(at);
             self.agenda.add(
                 node.up_at,
@@ -610,10 +609,11 @@ impl System {
             );
         }
         let (is_silent, is_ending) = (node.row.is_empty(), node.state == State::Ending);
-        for datagram in datagrams {
-            self.carry_said(host, datagram);
-        }
-        if !is_silent {
+        // The datagrams that have waited for that.
+        self.pump();
+        if !self.hosts.contains_key(&host) {
+            // The lobby has given it up.
+        } else if !is_silent {
             self.write_soon(host);
         } else if is_ending {
             self.kill_host(host);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ambit_game_server::logic::registry::Registry;
 use ambit_game_server::record::Header;
-use ambit_game_server::room::{Accepted, Input, Output as Said, Room};
+use ambit_game_server::room::{Room, RoomInput, RoomOutput as Said, TransferArrival, TransferId};
 use ambit_game_server::ticket::TicketSigner;
 use ambit_proto::control::WORLD_VERSION;
 use ambit_proto::control::host::{
@@ -49,20 +49,20 @@ struct Host {
 struct Running {
     room: Room,
     now: GameTime,
-    inputs: Vec<Input>,
+    inputs: Vec<RoomInput>,
 }
 
 /// What is under way to the lobby, and to what keeps rooms beside it.
 enum Word {
     Lobby(Box<host_to_world::Body>),
-    Tick(RoomId, GameTime, Vec<Accepted>),
+    Tick(RoomId, GameTime, Vec<RoomInput>),
     Saved(RoomId, Vec<u8>),
 }
 
 struct Kept {
     host: HostId,
     state: Option<Vec<u8>>,
-    ticks: Vec<(GameTime, Vec<Accepted>)>,
+    ticks: Vec<(GameTime, Vec<RoomInput>)>,
     heard: LocalTime,
 }
 
@@ -242,7 +242,7 @@ impl Universe {
         let first = rooms.into_iter().next().expect("the world runs");
         for player in 1..=self.players {
             let (client, name) = (ClientId(player as u32), format!("player{player}"));
-            first.inputs.push(Input::Join {
+            first.inputs.push(RoomInput::Join {
                 client,
                 player: PlayerId(player),
                 name,
@@ -378,11 +378,7 @@ fn tick(id: RoomId, running: &mut Running, words: &mut VecDeque<Word>) {
     running
         .room
         .tick(running.now, &mut running.inputs, &mut outputs);
-    words.push_back(Word::Tick(
-        id,
-        running.now,
-        running.room.accepted().to_vec(),
-    ));
+    words.push_back(Word::Tick(id, running.now, running.room.journal().to_vec()));
     if (running.now.millis() / 50).is_multiple_of(20) || running.now == GameTime::from_millis(50) {
         words.push_back(Word::Saved(
             id,
@@ -411,18 +407,18 @@ fn tick(id: RoomId, running: &mut Running, words: &mut VecDeque<Word>) {
             }
             Said::Departed {
                 player,
-                number,
+                transfer,
                 carried,
             } => host_to_world::Body::Departed(Departed {
                 room,
                 player: player.0,
-                number,
+                number: transfer.0,
                 carried,
             }),
-            Said::Arrived { player, number } => host_to_world::Body::Arrived(Arrived {
+            Said::Arrived { player, transfer } => host_to_world::Body::Arrived(Arrived {
                 room,
                 player: player.0,
-                number,
+                number: transfer.0,
             }),
             Said::PlayerOut { player, .. } => panic!("{player} is out of {id}"),
             _ => continue,
@@ -457,7 +453,7 @@ fn open(registry: &Registry, order: &OpenRoom, kept: Option<&Kept>, now: LocalTi
         room.replay(*at, accepted);
     }
     let last = room.last_tick().expect("it has ticked");
-    room.resume(last);
+    room.finish_replay(last);
     let mut running = Running {
         room,
         now: last,
@@ -471,24 +467,24 @@ fn open(registry: &Registry, order: &OpenRoom, kept: Option<&Kept>, now: LocalTi
     running
 }
 
-fn input_of(body: world_to_host::Body) -> Option<(RoomId, Input)> {
+fn input_of(body: world_to_host::Body) -> Option<(RoomId, RoomInput)> {
     Some(match body {
         world_to_host::Body::LetGo(order) => (
             RoomId(order.room),
-            Input::LetGo {
+            RoomInput::ReleaseForTransfer {
                 player: PlayerId(order.player),
-                number: order.number,
+                transfer: TransferId(order.number),
             },
         ),
         world_to_host::Body::Stay(order) => (
             RoomId(order.room),
-            Input::Stay {
+            RoomInput::RefuseTransfer {
                 player: PlayerId(order.player),
             },
         ),
         world_to_host::Body::RemovePlayer(order) => (
             RoomId(order.room),
-            Input::Remove {
+            RoomInput::Remove {
                 player: PlayerId(order.player),
             },
         ),
@@ -497,16 +493,15 @@ fn input_of(body: world_to_host::Body) -> Option<(RoomId, Input)> {
                 PlayerId(order.player),
                 Position::on_ground(order.x, order.y),
             );
-            let (number, name, carried) = (order.number, order.name, order.carried);
             (
                 RoomId(order.room),
-                Input::Admit {
+                RoomInput::AdmitTransfer(TransferArrival {
                     player,
-                    number,
-                    name,
+                    transfer: TransferId(order.number),
+                    name: order.name,
                     at,
-                    carried,
-                },
+                    carried: order.carried,
+                }),
             )
         }
         _ => return None,
